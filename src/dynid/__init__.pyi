@@ -24,6 +24,7 @@ from .identification.result import Result
 from .identification.result_files import load_result
 from .identification.static_logs import identify_in_stages
 from .identification.validation import Validation, validate
+from .logs.contacts import Contact, Stance
 from .logs.log import Log
 from .logs.settings import Drive, Processing
 from .model.base_parameters import BaseParameters, find_base_parameters
@@ -45,6 +46,7 @@ __all__ = [
     "BaseParameters",
     "ComparedEstimator",
     "Comparison",
+    "Contact",
     "Drive",
     "DynamicModel",
     "DynidError",
@@ -65,6 +67,7 @@ __all__ = [
     "Retrieval",
     "Robot",
     "Severity",
+    "Stance",
     "StaticEstimate",
     "Term",
     "Validation",

@@ -12,9 +12,8 @@ from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.payloads.load_body import LoadBody, body_numbers, compared, consistent, slopes_of_numbers
 from dynid.estimation.payloads.load_problem import LOAD, SIZES, LoadFit, LoadPlace, LoadProblem, Session
 from dynid.estimation.payloads.wrist_rows import WrenchLog, body_motion, wrench_columns, wrist_fit
-from dynid.identification.wrist_recipe import joint_torques
 from dynid.logs.processing.carried_loads import LoadColumns
-from dynid.model import Chunk
+from dynid.model import Chunk, joint_torques
 from dynid.robot import inertia, place_of_body
 from tests.payload_study import BIAS, TRUTH, motion, wrenches
 from tests.payload_study import LOAD as TOOL

@@ -33,7 +33,7 @@ class ErrorStretches:
     Attributes:
         errors: Measured less predicted torques [N m or N], shape (samples, rows).
         v: Velocities of the rows [rad/s or m/s], of the same shape.
-        q: Positions of the joints [rad or m], shape (samples, joints).
+        q: Positions, shape (samples, nq).
         time: Time stamps [s], shape (samples,).
         keep: Which rows count, shape (samples, rows).
         starts: Where stretches of consecutive samples begin.
@@ -66,7 +66,6 @@ def error_stretches(model: DynamicModel, log: PreparedLog, parameters: Array) ->
     """
     factors = log.processing.decimate
     step = int(np.prod(factors or (1,)))
-    of_joints = [joint.q.start for joint in model.robot.independent_joints]
     parts = []
     for chunk, time in zip(log.segments, log.times, strict=True):
         share = min(1.0, MOST_ROWS * step / max(log.samples, 1))
@@ -77,7 +76,7 @@ def error_stretches(model: DynamicModel, log: PreparedLog, parameters: Array) ->
             if factors:
                 errors, v = decimated(errors, factors), decimated(v, factors)
             keep = np.ones(errors.shape, dtype=bool) if part.keep is None else kept_around(part.keep, step)
-            q, stamps = part.q[::step][:, of_joints], time[begin * step : end * step : step]
+            q, stamps = part.q[::step], time[begin * step : end * step : step]
             own = slice(first - begin, last - begin)
             parts.append([x[: len(errors)][own] for x in (errors, v, q, stamps, keep)])
     errors, v, q, time, keep = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))

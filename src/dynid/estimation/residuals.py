@@ -143,24 +143,30 @@ def residual_diagnostics(model: DynamicModel, log: PreparedLog, parameters: Arra
     temperature = log.temperature
     left = error_stretches(model, log, parameters)
     period = float(np.median(np.diff(left.time))) if len(left.time) > 1 else 0.0
+    axes = {joint.v.start: joint for joint in model.robot.axes}
     found = []
     for row, joint in enumerate(model.row_names):
         e, starts = left.of_row(row)
         if len(e) < 10 * BINS or not np.any(e):
             continue
         counts = left.keep[:, row]
-        velocity, position, time = left.v[counts, row], left.q[counts, row], left.time[counts]
-        direction, since = np.sign(velocity), time - left.time[0]
-        quantities = {
-            "velocity sign": (direction, e),
-            "velocity": (velocity, e),
-            "position": (position, e),
-            "time": (since, e),
-            "friction over time": (since, e * direction),
-        }
-        if temperature is not None:
-            warmth = np.interp(time, *temperature)
-            quantities |= {"temperature": (warmth, e), "friction over temperature": (warmth, e * direction)}
+        time = left.time[counts]
+        since = time - left.time[0]
+        quantities = {"time": (since, e)}
+        place = axes.get(model.row_indices[row])
+        if place is not None:
+            velocity, position = left.v[counts, row], left.q[counts, place.q.start]
+            direction = np.sign(velocity)
+            quantities = {
+                "velocity sign": (direction, e),
+                "velocity": (velocity, e),
+                "position": (position, e),
+                **quantities,
+                "friction over time": (since, e * direction),
+            }
+            if temperature is not None:
+                warmth = np.interp(time, *temperature)
+                quantities |= {"temperature": (warmth, e), "friction over temperature": (warmth, e * direction)}
         follows = tuple(
             _following(what, x, errors, starts)
             for what, (x, errors) in quantities.items()

@@ -52,6 +52,7 @@ class Experiment(Table):
     robot: Name
     gravity: tuple[Number, Number, Number] | None = None
     exact_frames: bool = False
+    floating_base: bool = False
     lock: Locked = {}
     terms: Terms = ()
     known: dict[str, Number] = {}

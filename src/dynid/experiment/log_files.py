@@ -10,7 +10,18 @@ from dynid.errors import InvalidRequestError
 from dynid.experiment.first.first_experiment import SAMPLES, FilePath, findings_on_layout, look_at
 from dynid.experiment.first.guesses import Group
 from dynid.experiment.first.questions import answers_of
-from dynid.logs import Log, LogSource, Progress, Quantity, RecordingError, files_of, local_file, read_source, silent
+from dynid.logs import (
+    Log,
+    LogSource,
+    Progress,
+    Quantity,
+    RecordingError,
+    Stance,
+    files_of,
+    local_file,
+    read_source,
+    silent,
+)
 from dynid.logs.sources import require_single_axes
 from dynid.robot import Load, Robot, as_robot
 from dynid.settings import checked
@@ -34,6 +45,9 @@ def read_log(
     kp: Columns | float | None = None,
     kd: Columns | float | None = None,
     wrench: Columns | None = None,
+    base_pose: Columns | None = None,
+    stance: str | Stance | Sequence[str | Stance] | None = None,
+    contacts: Mapping[str, Columns | None] | None = None,
     effort_limit: float | Sequence[float] | None = None,
     units: Mapping[str, str | Sequence[str]] | None = None,
     rate: float | None = None,
@@ -66,6 +80,10 @@ def read_log(
         kd: Gain of velocities [N m s/rad or N s/m].
         wrench: Six columns of a force-torque sensor at the wrist, or `{"columns": ..., "body": ...}` with the body of
             the robot's file whose frame it has.
+        base_pose: Seven columns with the pose of a floating base: x, y, z [m] and a quaternion (x, y, z, w).
+        stance: The body that rests on the ground, or several: the pose of the base follows from the joints then.
+        contacts: Where surroundings act on a robot with a floating base: for each body the columns of the wrench that
+            they exert on it (forces, then torques, along its axes), or None where it was not measured.
         effort_limit: Largest torque of the controller [N m or N], one for all joints or one for each.
         units: Units that are not SI units, by quantity, such as `{"position": "deg", "time": "ms"}`.
         rate: Sampling rate [Hz], where there are no time stamps.
@@ -82,20 +100,26 @@ def read_log(
         InvalidRequestError: If neither columns nor a robot are given, or the settings contradict each other.
     """
     files, of = _files(path, position is not None, progress), None if robot is None else as_robot(robot)
-    if of is not None:
-        require_single_axes(of)
     stated: dict[str, Any] = {"position": position, "torque": torque, "velocity": velocity, "time": time}
     stated |= {"temperature": temperature, "position_command": position_command, "velocity_command": velocity_command}
-    stated |= {"torque_command": torque_command, "kp": kp, "kd": kd, "wrench": wrench}
+    stated |= {"torque_command": torque_command, "kp": kp, "kd": kd, "wrench": wrench, "base_pose": base_pose}
     stated = {role: columns for role, columns in stated.items() if columns is not None}
     common: dict[str, Any] = {"rows": rows, "seconds": seconds, "name": name or files[0].name, "weight": weight}
     common |= {"static": static}
+    if contacts is not None:
+        common["contact"] = tuple(
+            {"body": body, "wrench": None if columns is None else _quantity(files[0], columns, "wrench", units or {})}
+            for body, columns in contacts.items()
+        )
     rate = 1.0 if static == "rows" and rate is None and time is None else rate
     common |= {"effort_limit": effort_limit} if effort_limit is not None else {}
-    if "position" in stated and not stated.keys().isdisjoint(("torque", "position_command", "wrench")):
+    has_rows = contacts is not None or not stated.keys().isdisjoint(("torque", "position_command", "wrench"))
+    if "position" in stated and has_rows:
         quantities = {role: _quantity(files[0], columns, role, units or {}) for role, columns in stated.items()}
         source = checked(LogSource, quantities | common | {"rate": rate}, "log")
-        return replace(read_source(source, of, progress), load=load)
+        return replace(read_source(source, of, progress), load=load, stance=stance)
+    if of is not None:
+        require_single_axes(of)
     if stated or of is None:
         raise InvalidRequestError(
             "columns of position and of torque (or of position_command) are needed, or neither and the robot, to guess "

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from dynid.errors import FileProblemError
 from dynid.experiment.experiment import Experiment
 from dynid.files import expanded_path, is_file, line_of, parse_toml, read_toml_text
-from dynid.logs import RecordingError, is_url, single_logs, stands_for_many
+from dynid.logs import RecordingError, is_url, quantities_in, single_logs, stands_for_many, with_files
 from dynid.settings import Table, checked, key_of, problem_in_words
 
 T = TypeVar("T", bound=Table)
@@ -98,7 +98,7 @@ def _with_single_logs(
 
 def _is_of_many(log: Mapping[str, Any]) -> bool:
     """Whether a table `[[log]]` names a pattern or a folder."""
-    names = (part.get("file") for part in log.values() if isinstance(part, dict))
+    names = (part["file"] for _, part in quantities_in(log))
     return any(isinstance(name, str) and stands_for_many(name) for name in names)
 
 
@@ -185,17 +185,7 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
             values[table] = {**own, key: whole(own[key], (table, key), keep)}
     logs = values.get("log")
     if isinstance(logs, list):
-        values["log"] = [
-            {
-                key: {**part, "file": whole(part["file"], ("log", k, key, "file"))}
-                if isinstance(part, dict) and "file" in part
-                else part
-                for key, part in log.items()
-            }
-            if isinstance(log, dict)
-            else log
-            for k, log in enumerate(logs)
-        ]
+        values["log"] = with_files(logs, lambda name, place: whole(name, (*place, "file")), ("log",))
     return values
 
 

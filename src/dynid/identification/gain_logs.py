@@ -14,7 +14,7 @@ from dynid.estimation import TORQUES, CarriedLoad, CurrentRows, block_rows, carr
 from dynid.findings import Finding
 from dynid.identification.log_reading import name_of, of_log, read_any_length
 from dynid.identification.payload_logs import MAY_CHANGE
-from dynid.identification.task import Task
+from dynid.identification.task import Task, require_single_axes
 from dynid.logs import Drive, LoadTable, Log, LogSource, PreparedLog, at_same_times, prepare, transmission_of
 from dynid.model import BaseParameters, Role
 from dynid.robot import Load, Robot
@@ -104,6 +104,7 @@ def _reduced(
     *,
     pairs: bool,
 ) -> GainLogs:
+    require_single_axes(task.model.robot, "drive gains are identified")
     matched, logs = _matched(logs, carried) if pairs else ({}, logs)
     ready, findings = [], list[Finding]()
     for k, log in enumerate(logs):

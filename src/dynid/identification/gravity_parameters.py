@@ -14,7 +14,7 @@ from dynid.estimation.static_estimate import SLOW_MOTION, RowGroup, StaticEstima
 from dynid.findings import Finding
 from dynid.identification.log_reading import read
 from dynid.identification.static_logs import at_joints, without_weight
-from dynid.identification.task import Task, experiment_file
+from dynid.identification.task import Task, experiment_file, require_single_axes
 from dynid.logs import Log, Rests, find_rests
 from dynid.model import BaseParameters, DynamicModel, Observed, Term, find_base_parameters, known_base
 from dynid.robot import JointKind, Robot, as_robot
@@ -64,6 +64,8 @@ def identify_gravity(
         robot, source, known = task.model.robot, _logs_of(task, progress), task.known
         terms = task.model.terms
     robot = as_robot(robot)
+    if torque is None:
+        require_single_axes(robot, "gravity parameters from logs are identified")
     progress("Finding gravity parameters")
     if slow:
         return _from_slow_motion(robot, source, terms, known, confidence)

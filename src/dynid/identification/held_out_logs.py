@@ -9,7 +9,7 @@ from dynid.identification.law_logs import with_law
 from dynid.identification.log_reading import read_any_length, share_samples
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ROBOT_OF_RESULT, Task, robot_difference, robot_of
-from dynid.logs import Log, LogSource, PreparedLog, Quantity, StoredLog, files_of, prepare
+from dynid.logs import Log, LogSource, PreparedLog, StoredLog, files_of, prepare
 
 Progress = Callable[[str], None]
 
@@ -93,9 +93,5 @@ def held_out_experiment(result: Result, path: Path) -> Experiment:
 
 def _with_file(source: LogSource, path: str | Path) -> LogSource:
     """Where a log is that is laid out as another one."""
-    moved = {
-        role: quantity.model_copy(update={"file": str(path)})
-        for role, quantity in source
-        if isinstance(quantity, Quantity)
-    }
-    return source.model_copy(update=moved | {"rows": None, "seconds": None, "name": None, "load": None})
+    moved = source.with_files(lambda _: str(path))
+    return moved.model_copy(update={"rows": None, "seconds": None, "name": None, "load": None})

@@ -29,12 +29,12 @@ from dynid.logs import (
     Motion,
     PreparedLog,
     Processing,
-    Quantity,
     Speeds,
     finding_on_outliers,
     is_long,
     local_file,
     prepare,
+    with_files,
 )
 from dynid.machine import in_one_thread
 from dynid.model import DynamicModel, random_states, specification
@@ -250,21 +250,29 @@ def key_of(source: Log | LogSource, reduction: Reduction) -> str:
     if isinstance(source, Log):
         for each in fields(Log):
             value = getattr(source, each.name)
+            if each.name in ("contacts", "stance"):
+                value = _of_contacts(value)
             if isinstance(value, Load):
                 sums.update(value.parameters.tobytes())
                 value = value.body
             sums.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
         return sums.hexdigest()
     parts = source.model_dump(mode="json", exclude_unset=True)
-    for part in parts.values():
-        if isinstance(part, dict) and "file" in part:
-            part["file"] = Path(part["file"]).name  # its content counts, not its folder
+    parts = with_files(parts, lambda name, _: Path(name).name)  # its content counts, not its folder
     sums.update(json.dumps(parts, sort_keys=True).encode())
-    for name in dict.fromkeys(part.file for _, part in source if isinstance(part, Quantity)):
+    for name in dict.fromkeys(part.file for part in source.quantities):
         for path in _files(local_file(name)):
             with path.open("rb") as stream:
                 sums.update(hashlib.file_digest(stream, "sha256").digest())
     return sums.hexdigest()
+
+
+def _of_contacts(value: Any) -> Any:
+    """Contacts, or a stance, as plain data."""
+    if value is None:
+        return None
+    parts = value if isinstance(value, tuple) else (value,)
+    return [[x.tolist() if isinstance(x, np.ndarray) else x for x in vars(one).values()] for one in parts]
 
 
 def _files(path: Path) -> Iterator[Path]:

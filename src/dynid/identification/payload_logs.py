@@ -11,7 +11,7 @@ from dynid.identification.drive_units import is_in_amperes
 from dynid.identification.held_out_logs import UnseenLog, held_out_task, single_logs_of
 from dynid.identification.log_reading import name_of, of_log, read_any_length
 from dynid.identification.result import Result
-from dynid.identification.task import Task
+from dynid.identification.task import Task, require_single_axes
 from dynid.logs import LoadTable, Log, LogSource, PreparedLog, Processing, StoredLog, prepare
 from dynid.model import DynamicModel, Role
 from dynid.robot import Load
@@ -213,6 +213,7 @@ def ready_logs(
         count: Number of all logs.
         progress: Callback; receives a short description of each step.
     """
+    require_single_axes(task.model.robot, "loads are identified")
     found = []
     for k, source in enumerate(logs, start=1):
         progress(f"Reading {name_of(source, k)}")

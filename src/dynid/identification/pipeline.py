@@ -32,6 +32,7 @@ from dynid.identification.noticed import each_once
 from dynid.identification.records import SCHEMA, LoopRecord, Record, TermChoiceRecord
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
+from dynid.identification.standing_logs import with_standing_as_logged
 from dynid.identification.static_logs import with_static_logs
 from dynid.identification.task import ExperimentFile, Task, experiment_file
 from dynid.identification.verdict import judge
@@ -126,6 +127,7 @@ def identify(
         raise InvalidRequestError(
             f"estimator = '{task.estimation.estimator}' simulates all logs in one process; leave workers out"
         )
+    task.require_rows()
     task, earlier = with_static_logs(task, earlier, progress)
     with where.started() as running:
         return run(task, file, earlier, progress, running)
@@ -162,6 +164,7 @@ def run(
         stored_inertia(model)  # a term that does not go with other rows is refused before a log is read
     by_log = workers.reduces(task) and task.is_least_squares
     read = sampled_logs(task, base, workers, progress) if by_log else prepared_logs(task, base, progress)
+    task, base = _standing_as_logged(task, base, read)
     reduce = Reducing(base.model, read, workers, earlier, progress)
     chosen, choice, notes = with_chosen_terms(task, read, progress)
     base = base if chosen is task else None
@@ -186,6 +189,12 @@ def run(
         sign_curves=None if read.signs is None else sign_curves(read.signs),
         file=file,
     )
+
+
+def _standing_as_logged(task: Task, base: BaseParameters, read: PreparedLogs) -> tuple[Task, BaseParameters]:
+    """A task, and its base parameters, with bodies that rest where its logs have them."""
+    standing = with_standing_as_logged(task, read.sample)
+    return (task, base) if standing is task else (standing, known_base(standing.model, standing.known_values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,6 +371,7 @@ def record_of(found: Estimated, read: PreparedLogs, findings: Sequence[Finding],
             "version": __version__,
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "robot": robot.name,
+            "observed": base.model.observed,
             "kinematics": robot.kinematics(),
             "shape_passes": 0 if nonlinear.fit is None else nonlinear.fit.passes,
             "drive_signs": stated if isinstance(stated, tuple) else None,

@@ -17,7 +17,7 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.estimation.settings import EstimatorName
 from dynid.identification.answers import Verdict
-from dynid.model import html_table, text_table
+from dynid.model import Observed, html_table, text_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -601,6 +601,7 @@ class Record(Entry):
     version: str = ""
     date: str = ""
     robot: str
+    observed: Observed = Observed.TORQUES
     kinematics: tuple[JointPlacement, ...]
     parameters: tuple[ParameterEstimate, ...]
     nonlinear: tuple[NonlinearEstimate, ...] = Field((), alias="shapes")

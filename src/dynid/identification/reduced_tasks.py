@@ -15,7 +15,7 @@ from typing import Any
 from dynid.identification.factor_cache import FactorCache
 from dynid.identification.log_factors import LogFactors, LogWithoutSamples, Reduction, key_of, reduced_log
 from dynid.identification.workers import LOST, Failed, LogFailedError, Workers, done_by, guarded
-from dynid.logs import Log, LogSource, PreparedLog, Processing, Quantity, is_long, is_url
+from dynid.logs import Log, LogSource, PreparedLog, Processing, is_long, is_url
 
 Progress = Callable[[str], None]
 
@@ -199,9 +199,4 @@ def _everywhere(source: Log | LogSource) -> Log | LogSource:
     """Where a log is, with paths that hold in any folder."""
     if isinstance(source, Log):
         return source
-    whole = {
-        role: part.model_copy(update={"file": str(Path(part.file).absolute())})
-        for role, part in source
-        if isinstance(part, Quantity) and not is_url(part.file)
-    }
-    return source.model_copy(update=whole)
+    return source.with_files(lambda name: name if is_url(name) else str(Path(name).absolute()))

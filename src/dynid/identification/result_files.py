@@ -17,7 +17,7 @@ from dynid.identification.law_logs import with_law
 from dynid.identification.records import SCHEMA, Record
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ExperimentFile, Task, experiment_text, source_tables, task_of
-from dynid.logs import LogSource, is_url
+from dynid.logs import LogSource, is_url, with_files
 from dynid.model import BaseParameters, known_base
 
 
@@ -105,7 +105,7 @@ def load_result(folder: str | Path) -> Result:
         raise ResultError(folder, f"its result.json is damaged ({_where(error)}); identify again") from error
     experiment = read_experiment(folder / "experiment.toml", relative_to=origin.parent, needs_logs=False)
     experiment = experiment.model_copy(update={"log": logs}) if logs else experiment
-    task = replace(_task_of(experiment, record), earlier=earlier)
+    task = replace(_task_of(experiment, record), earlier=earlier).with_observed(record.observed)
     if record.commands is not None:
         task = replace(task, logs=with_law(task.logs, record.commands), is_commanded=True)
     if record.terms is not None:
@@ -125,12 +125,14 @@ def load_result(folder: str | Path) -> Result:
 
 def _source(stated: dict[str, Any]) -> LogSource:
     """A log from its table, with the values of environment variables in its paths where these are set."""
-    whole = dict(stated)
-    for key, part in stated.items():
-        if isinstance(part, dict) and isinstance(part.get("file"), str) and not is_url(part["file"]):
+
+    def expanded(name: Any, _: object) -> Any:
+        if isinstance(name, str) and not is_url(name):
             with suppress(ValueError):
-                whole[key] = {**part, "file": expanded_path(part["file"], Path())}
-    return LogSource.model_validate(whole)
+                return expanded_path(name, Path())
+        return name
+
+    return LogSource.model_validate(with_files(stated, expanded))
 
 
 def _task_of(experiment: Experiment, record: Record) -> Task:

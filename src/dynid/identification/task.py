@@ -15,11 +15,14 @@ from dynid.estimation.settings import FORMS
 from dynid.experiment import Experiment, parse_experiment, read_experiment
 from dynid.files import FileKind, is_file, use_of
 from dynid.identification.drive_units import is_in_amperes
-from dynid.logs import Control, Drive, Log, LogSource, Processing, is_url, transmission_of, with_control
+from dynid.logs import Control, Drive, Log, LogSource, Processing, is_url, transmission_of, with_control, with_files
 from dynid.model import (
     AUTO,
+    TORQUES,
+    WRENCH,
     DynamicModel,
     MotorTerm,
+    Observed,
     Term,
     default_terms,
     known_model,
@@ -100,7 +103,11 @@ class Task:
         warm = auto and settings.get("torque") != "magnitude" and all(log.temperature is not None for log in logs)
         given = {key: value for key, value in settings.items() if value is not None}
         robot = with_motors_of(checked(Drive, given["drive"], "drive"), robot) if "drive" in given else robot
-        model = provisional_model(robot, known or {}, warm=warm) if auto else known_model(robot, terms, known or {})
+        if auto:
+            require_single_axes(robot, "terms = 'auto' is")
+            model = provisional_model(robot, known or {}, warm=warm)
+        else:
+            model = known_model(robot, terms, known or {}, observed_by(logs, robot))
         task = Task(model, logs, known=dict(known or {}), chooses_terms=auto, is_commanded=commanded)
         if not given:
             return task
@@ -153,10 +160,34 @@ class Task:
                 "instead (dynid load ROBOT --mass ... --out FILE), and leave it out of the log"
             )
 
+    def require_rows(self) -> None:
+        """Refuse what does not go with a floating base or spherical joints.
+
+        Raises:
+            InvalidRequestError: If torques have no signs or are those of a law, postures stand for logs, or the
+                estimator is another than least squares on torques.
+        """
+        robot, name = self.model.robot, self.estimation.estimator
+        for is_asked, what in (
+            (self.torque == "magnitude", "torque = 'magnitude' is"),
+            (self.is_commanded, "commands instead of torques are"),
+            (self.drive.signs == "auto", "drive.signs = 'auto' is"),
+            (any(log.static for log in self.logs), "static logs are"),
+            (name != "torque", f"estimator = '{name}' is"),
+        ):
+            if is_asked:
+                require_single_axes(robot, what)
+
     def with_terms(self, terms: Sequence[str]) -> Task:
         """The task with terms that were chosen."""
-        model = known_model(self.model.robot, terms, self.known)
+        model = known_model(self.model.robot, terms, self.known, self.model.observed)
         return replace(self, model=model, chooses_terms=False)
+
+    def with_observed(self, observed: Observed) -> Task:
+        """The task of a model with other measured rows."""
+        if observed is self.model.observed:
+            return self
+        return replace(self, model=DynamicModel(self.model.robot, self.model.terms, observed))
 
     def with_model_of(self, other: Task) -> Task:
         """The task with the terms of another, where its own are yet to be chosen."""
@@ -203,6 +234,47 @@ def commands_stand_in(logs: Sequence[Log | LogSource]) -> bool:
     if len(found) > 1:
         raise InvalidRequestError("some logs have torques, others commands; identify them apart")
     return found == {True}
+
+
+def observed_by(logs: Sequence[Log | LogSource], robot: Robot) -> Observed:
+    """What logs measure of a robot: of a floating base its wrench, joint torques, or both, and whether a body stands.
+
+    A robot stands on bodies where all logs say that they rest.
+    """
+    stated = [log.contacts if isinstance(log, Log) else log.contact for log in logs]
+    if all(contacts is None for contacts in stated) or not robot.has_floating_base:
+        return Observed.TORQUES
+    words = []
+    if any(_measures_the_wrench(log) for log in logs):
+        words.append(WRENCH)
+    if any(log.has_torques if isinstance(log, Log) else log.torque is not None for log in logs):
+        words.append(TORQUES)
+    resting = {tuple(stance.body for stance in log.standing) for log in logs}
+    bodies = resting.pop() if len(resting) == 1 and WRENCH in words else ()
+    return Observed(tuple(words) or (WRENCH,), stands_on=bodies)
+
+
+def _measures_the_wrench(log: Log | LogSource) -> bool:
+    """Whether the wrenches of all contacts of a log are known."""
+    contacts = log.contacts if isinstance(log, Log) else log.contact
+    return contacts is not None and all(contact.wrench is not None for contact in contacts)
+
+
+def require_single_axes(robot: Robot, what: str) -> None:
+    """Refuse what is made for robots with a fixed base and joints of one axis.
+
+    Args:
+        robot: The robot.
+        what: What is refused, as the beginning of a sentence.
+
+    Raises:
+        InvalidRequestError: If its base is free, or it has spherical joints.
+    """
+    if robot.has_quaternions:
+        raise InvalidRequestError(
+            f"{what} for robots with a fixed base and joints of one axis, and '{robot.name}' has a floating base or "
+            "spherical joints; use dynid identify with stated terms, or lock them where they were held"
+        )
 
 
 def robot_difference(one: Robot, other: Robot) -> str:
@@ -290,7 +362,13 @@ def experiment_file(
 def robot_of(experiment: Experiment) -> Robot:
     """The robot of an experiment, with the joints that it locks, its gravity, and the motors of its drive."""
     exact = experiment.exact_frames
-    robot = load_robot(experiment.robot, lock=experiment.lock, gravity=experiment.gravity, exact_frames=exact)
+    robot = load_robot(
+        experiment.robot,
+        floating_base=experiment.floating_base,
+        lock=experiment.lock,
+        gravity=experiment.gravity,
+        exact_frames=exact,
+    )
     return with_motors_of(experiment.drive, robot)
 
 
@@ -302,7 +380,8 @@ def with_motors_of(drive: Drive, robot: Robot) -> Robot:
 
 def _reference(source: str, robot: Robot) -> Robot:
     """The robot that links are expected to be like, read as the robot itself."""
-    return load_robot(source, lock=robot.locked, exact_frames=robot.description.exact_frames)
+    floating = robot.has_floating_base
+    return load_robot(source, floating_base=floating, lock=robot.locked, exact_frames=robot.description.exact_frames)
 
 
 def task_of(experiment: Experiment) -> Task:
@@ -330,7 +409,8 @@ def _stated_model(robot: Robot, experiment: Experiment) -> DynamicModel:
     if commands_stand_in(experiment.log) and experiment.terms in ((), (AUTO,)):
         return known_model(robot, JOINT_TERMS, experiment.known)
     if experiment.terms != (AUTO,):
-        return known_model(robot, experiment.terms, experiment.known)
+        return known_model(robot, experiment.terms, experiment.known, observed_by(experiment.log, robot))
+    require_single_axes(robot, "terms = 'auto' is")
     warm = experiment.log and experiment.torque == "signed" and experiment.processing.period is None
     has_temperature = all(log.temperature is not None for log in experiment.log)
     return provisional_model(robot, experiment.known, warm=bool(warm) and has_temperature)
@@ -349,6 +429,7 @@ def experiment_text(task: Task) -> str:
     if not np.array_equal(robot.gravity, robot.description.gravity):
         values["gravity"] = robot.gravity.tolist()
     values |= {"exact_frames": True} if robot.description.exact_frames else {}
+    values |= {"floating_base": True} if robot.has_floating_base else {}
     values |= {"lock": dict(robot.locked), "terms": [specification(term) for term in task.model.terms]}
     values |= {"known": dict(task.known), "torque": task.torque, "discard_sign": task.discard_sign}
     tables = {key: getattr(task, key) for key in ("drive", "control", "processing", "estimation", "physical")}
@@ -372,12 +453,13 @@ def source_tables(logs: Sequence[Log | LogSource]) -> list[dict[str, Any]]:
     for log in logs:
         if isinstance(log, LogSource):
             parts = log.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-            for part in parts.values():
-                if isinstance(part, dict) and "file" in part:
-                    whole = part["file"] if is_url(part["file"]) else str(Path(part["file"]).absolute())
-                    part["file"] = as_written(whole)
-            found.append(parts)
+            found.append(with_files(parts, lambda name, _: as_written(_anywhere(name))))
     return found
+
+
+def _anywhere(name: str) -> str:
+    """The name of a file that holds in any folder."""
+    return name if is_url(name) else str(Path(name).absolute())
 
 
 def _source(robot: Robot) -> str:

@@ -12,17 +12,17 @@ from dynid.arrays import Array, finite_or_none
 from dynid.errors import InvalidRequestError
 from dynid.estimation.payloads.load_body import LoadBody, compared
 from dynid.estimation.payloads.load_problem import THRESHOLDS
-from dynid.estimation.payloads.wrist_rows import CHANNELS, WrenchLog, WristFit, body_motion, wrench_columns, wrist_fit
+from dynid.estimation.payloads.wrist_rows import WrenchLog, WristFit, body_motion, wrench_columns, wrist_fit
 from dynid.findings import Finding
 from dynid.identification.identified_load import Payload
 from dynid.identification.log_reading import name_of, of_log, read_any_length
 from dynid.identification.noticed import each_once
 from dynid.identification.payload_findings import findings_on_body
 from dynid.identification.payload_logs import Progress, SortedLogs, numbers_of
-from dynid.identification.task import Task
-from dynid.logs import Drive, Log, LogSource, PreparedLog, decimated, prepare, transmission_of
-from dynid.model import DynamicModel, joint_poses, loaded
-from dynid.robot import SIZE, Load, Robot, inertia, place_of_body
+from dynid.identification.task import Task, require_single_axes
+from dynid.logs import CHANNELS, Drive, Log, LogSource, PreparedLog, decimated, prepare, transmission_of
+from dynid.model import DynamicModel, joint_torques, loaded
+from dynid.robot import SIZE, Load, inertia, place_of_body
 from dynid.robot.frames import inverse
 
 
@@ -140,34 +140,13 @@ loaded_chunk = loaded
 def _prepared(log: Log, task: Task, link: int, placement: Array) -> PreparedLog:
     """The log's motion, filtered as the torques of its wrench at the joints show."""
     robot = task.model.robot
+    require_single_axes(robot, "loads beyond a wrist sensor are identified")
     drive = Drive(**{key: getattr(task.drive, key) for key in ("ratios", "couplings", "matrix", "positions")})
     positions = transmission_of(drive, robot).joint_positions(log.position)
     assert log.wrench is not None
     torque = joint_torques(robot, link, placement, positions, log.wrench)
     bare = replace(log, torque=torque, load=None, missing=None, wrench=None)
     return prepare(bare, DynamicModel(robot), drive, task.processing)
-
-
-def joint_torques(robot: Robot, link: int, placement: Array, q: Array, wrench: Array) -> Array:
-    """Joint torques [N m or N] that exert a wrench at a body of a link, shape (samples, nv).
-
-    Args:
-        robot: The robot.
-        link: Index of the link.
-        placement: Pose of the body in the link's joint frame, shape (4, 4).
-        q: Positions, shape (samples, nq).
-        wrench: Forces and torques along the body's axes, shape (samples, 6).
-    """
-    rotations, origins = joint_poses(robot, q)
-    R, at = rotations[link] @ placement[:3, :3], origins[link] + rotations[link] @ placement[:3, 3]
-    force, moment = (np.einsum("sij,sj->si", R, part) for part in np.split(wrench, 2, axis=1))
-    torque = np.zeros((len(q), robot.nv))
-    for k in robot.chain(link):
-        joint = robot.joints[k]
-        slide, turn = rotations[k] @ joint.subspace[:3], rotations[k] @ joint.subspace[3:]
-        about = moment + np.cross(at - origins[k], force)
-        torque[:, joint.v] += np.einsum("sik,si->sk", slide, force) + np.einsum("sik,si->sk", turn, about)
-    return torque
 
 
 def _with_sign(logs: Sequence[WrenchLog]) -> tuple[WristFit, int]:

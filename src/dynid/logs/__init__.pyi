@@ -2,6 +2,7 @@
 from .coarse_clock import standing_still
 from .column_order import joint_of, joint_order, speaks_of
 from .commands import Commands, LawForm, delayed, law_torque
+from .contacts import CHANNELS, Contact, Stance
 from .control_law import effort_limit, stated_gains, with_control
 from .drive import Transmission, gain_stds, transmission_of
 from .fetched_files import address_of, is_url, local_file
@@ -9,6 +10,7 @@ from .log import Log
 from .log_paths import files_of, single_logs, stands_for_many
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass, reach_of
 from .mending import mended
+from .named_files import quantities_in, with_files
 from .processing.automatic import PreparedLog, finding_on_outliers
 from .processing.long_preparation import is_long, stretches_of
 from .processing.motion_ranges import Motion, Speeds
@@ -32,6 +34,7 @@ from .timing import check_time
 from .units import LENGTH, TURN, UNITS, is_current, unit_in
 
 __all__ = [
+    "CHANNELS",
     "COMMANDS",
     "DECIMATION_MARGIN",
     "FIELDS",
@@ -43,6 +46,7 @@ __all__ = [
     "TURN",
     "UNITS",
     "Commands",
+    "Contact",
     "Control",
     "Drive",
     "LawForm",
@@ -58,6 +62,7 @@ __all__ = [
     "Rests",
     "Source",
     "Speeds",
+    "Stance",
     "StoredLog",
     "Topic",
     "Transmission",
@@ -90,6 +95,7 @@ __all__ = [
     "power_density",
     "prepare",
     "processed",
+    "quantities_in",
     "reach_of",
     "read_columns",
     "read_groups",
@@ -108,4 +114,5 @@ __all__ = [
     "transmission_of",
     "unit_in",
     "with_control",
+    "with_files",
 ]

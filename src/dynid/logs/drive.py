@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.logs.settings import Drive
 from dynid.robot import Robot, matrix_of
+
+if TYPE_CHECKING:
+    from dynid.logs.floating_body import FloatingBody
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +33,7 @@ class Transmission:
         offsets: What the encoders show at joint position zero [rad or m, on the joint's side], shape (joints,).
         positions_at_motor: Whether positions and velocities were logged on the motors' side.
         torques_at_motor: Whether torques or currents were logged on the motors' side.
+        body: What knows the whole robot, where its base is free or joints have several axes; None for other robots.
         dry: Directions of joint velocities, besides the joints' own, along which dry friction acts, shape (count,
             joints), each with 1 at the joint that counts; None for none.
     """
@@ -39,6 +44,17 @@ class Transmission:
     positions_at_motor: bool = True
     torques_at_motor: bool = True
     dry: Array | None = None
+    body: FloatingBody | None = None
+
+    @property
+    def driven(self) -> slice | NDArray[np.intp]:
+        """Columns of logged positions that belong to joints with drives: all, but for those of spherical joints."""
+        return slice(None) if self.body is None else self.body.driven[0]
+
+    @property
+    def driven_rows(self) -> slice | NDArray[np.intp]:
+        """The same of logged torques."""
+        return slice(None) if self.body is None else self.body.driven[1]
 
     def moving(self, velocity: Array, threshold: Array) -> NDArray[np.bool_]:
         """Which joints, and whatever else has dry friction and drives them, are as fast as a threshold.
@@ -143,7 +159,12 @@ def transmission_of(drive: Drive, robot: Robot) -> Transmission:
         values = getattr(drive, key)
         check_count(f"drive.{key}", None if isinstance(values, str) else values, robot)
     stated = drive.torque_constants
-    constants = list(stated if isinstance(stated, tuple) else (1.0,) * robot.nv)
+    axes = [joint.v.start for joint in robot.axes]
+
+    def place(key: str) -> int:
+        return axes.index(robot.joint(key).v.start)
+
+    constants = list(stated if isinstance(stated, tuple) else (1.0,) * len(axes))
     for k, sign in enumerate(drive.signs or () if drive.signs != "auto" else ()):
         constants[k] *= sign
     matrix, offsets = drive.matrix, drive.offsets
@@ -151,11 +172,8 @@ def transmission_of(drive: Drive, robot: Robot) -> Transmission:
         matrix, zeros = matrix_of(robot)
         offsets = tuple((-zeros).tolist()) if offsets is None else offsets
     return Transmission.of(
-        matrix if matrix is not None else drive.ratios or (1.0,) * robot.nv,
-        [
-            (robot.joint(coupling.motor).v.start, robot.joint(coupling.joint).v.start, coupling.ratio)
-            for coupling in drive.couplings
-        ],
+        matrix if matrix is not None else drive.ratios or (1.0,) * len(axes),
+        [(place(coupling.motor), place(coupling.joint), coupling.ratio) for coupling in drive.couplings],
         constants,
         offsets,
         positions_at_motor=drive.positions == "motor",
@@ -165,8 +183,9 @@ def transmission_of(drive: Drive, robot: Robot) -> Transmission:
 
 def check_count(key: str, values: Sequence[object] | None, robot: Robot) -> None:
     """Refuse settings that have not as many values as the robot has joints."""
-    if values is not None and len(values) != robot.nv:
-        raise InvalidRequestError(f"{key} has {len(values)} numbers, and '{robot.name}' has {robot.nv} joints")
+    count = len(robot.axes)
+    if values is not None and len(values) != count:
+        raise InvalidRequestError(f"{key} has {len(values)} numbers, and '{robot.name}' has {count} joints")
 
 
 def gain_stds(drive: Drive, robot: Robot) -> Array | None:
@@ -180,4 +199,4 @@ def gain_stds(drive: Drive, robot: Robot) -> Array | None:
         return None
     if isinstance(stated, tuple):
         check_count("drive.torque_constant_std", stated, robot)
-    return np.broadcast_to(np.asarray(stated, dtype=float), (robot.nv,)).copy()
+    return np.broadcast_to(np.asarray(stated, dtype=float), (len(robot.axes),)).copy()

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.findings import Finding
 from dynid.logs.commands import Commands, LawForm, law_torque
+from dynid.logs.contacts import CONTACT, Contact, Stance
 from dynid.logs.missing_cells import filled
 from dynid.logs.readers.source import RecordingError
 from dynid.logs.settings import COMMANDS
@@ -23,10 +24,16 @@ from dynid.robot import LARGEST_NUMBER, Load
 if TYPE_CHECKING:
     import polars as pl
 
-SIGNALS = ("position", "torque", "velocity", "temperature", "wrench", *COMMANDS)
+SIGNALS = ("position", "torque", "velocity", "temperature", "wrench", "base_pose", *COMMANDS)
 
 WRENCH_COLUMNS = 6
 """Channels of a force-torque sensor: three forces, then three torques."""
+
+POSE_COLUMNS = 7
+"""Numbers of a pose: a position, then a quaternion (x, y, z, w)."""
+
+LONGEST_STRETCH = 0.02
+"""How far the length of a logged quaternion may be from one: printed digits and filters change it by less."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +72,12 @@ class Log:
         wrench_body: Name of the body of the robot's file whose frame is that of the sensor; the last link when None.
         load: What the robot carried: a `Load` that is known, whose torques are taken out before anything is identified;
             the name of one that is yet to be identified; or None for nothing.
+        base_pose: Pose of a floating base in the world: x, y, z [m] and a quaternion (x, y, z, w), shape (samples, 7);
+            None where the base is fixed, or `stance` says where it is.
+        stance: The body that rests on the ground, by name or as a `Stance`, or several of them: the pose of the base
+            then follows from the positions of the joints, by the first.
+        contacts: Where surroundings act on a robot with a floating base, with the wrench of each; none, `()`, in free
+            flight. With contacts, `torque` may be left out: the motion of the base is enough.
         missing: Which torques were not measured, but interpolated so that filters can run, shape (samples, joints);
             their rows do not count. None where all were measured.
         is_commanded: Whether torques are those of the law; found by itself.
@@ -107,6 +120,9 @@ class Log:
     load: Load | str | None = None
     wrench: Array | None = None
     wrench_body: str | None = None
+    base_pose: Array | None = None
+    stance: Stance | str | Sequence[Stance | str] | None = None
+    contacts: Sequence[Contact] | None = None
 
     def __post_init__(self) -> None:
         time = _read_only(self.time, "time")
@@ -126,10 +142,7 @@ class Log:
         if self.effort_limit is not None:
             limit = _for_all(_read_only(self.effort_limit, "effort_limit"), "effort_limit", self.position.shape)
             object.__setattr__(self, "effort_limit", limit[0])
-        if self.torque is None and self.wrench is not None and self.position_command is None:
-            nothing = np.zeros((len(time), self.position.shape[1]))
-            nothing.flags.writeable = False
-            object.__setattr__(self, "torque", nothing)
+        self._complete_contacts()
         self._check_shapes()
         if self.torque is None:
             object.__setattr__(self, "torque", self._law_torque())
@@ -137,19 +150,69 @@ class Log:
         if math.isnan(self.first_stamp):
             object.__setattr__(self, "first_stamp", float(time[0]))
 
+    def _complete_contacts(self) -> None:
+        """Make the body that rests and contacts what they are; with wrenches alone, no torque was measured."""
+        if self.stance is not None:
+            several = (self.stance,) if isinstance(self.stance, Stance | str) else self.stance
+            resting = tuple(Stance(one) if isinstance(one, str) else one for one in several)
+            object.__setattr__(self, "stance", resting or None)
+        if self.contacts is not None:
+            object.__setattr__(self, "contacts", tuple(self.contacts))
+        if self.torque is not None or self.position_command is not None:
+            return
+        if self.wrench is not None or self.contacts is not None:
+            nothing = np.zeros((len(self.time), self.position.shape[1]))
+            object.__setattr__(self, "torque", frozen(nothing))
+            if self.contacts is not None:
+                object.__setattr__(self, "missing", np.ones(nothing.shape, dtype=bool))
+
     def _check_shapes(self) -> None:
         samples, n = len(self.time), self.position.shape[-1]
         joints = {"positions": self.position, "velocities": self.velocity, "torques": self.torque}
         joints |= {name: getattr(self, name) for name in COMMANDS}
+        spherical = self._spherical_joints()
         for what, values in joints.items():
-            if values is not None and values.shape != (samples, n):
-                raise ShapeError(what, f"({samples}, {n})", values.shape)
+            width = n - spherical if what == "torques" else n
+            if values is not None and values.shape != (samples, width):
+                raise ShapeError(what, f"({samples}, {width})", values.shape)
+        n -= spherical
+        self._check_base(samples)
         if self.missing is not None and self.missing.shape != (samples, n):
             raise ShapeError("missing torques", f"({samples}, {n})", self.missing.shape)
         if self.wrench is not None and self.wrench.shape != (samples, WRENCH_COLUMNS):
             raise ShapeError("wrench", f"({samples}, {WRENCH_COLUMNS})", self.wrench.shape)
         if self.temperature is not None and self.temperature.shape not in ((samples, 1), (samples, n)):
             raise ShapeError("temperatures", f"({samples}, 1) or ({samples}, {n})", self.temperature.shape)
+
+    def _spherical_joints(self) -> int:
+        """How many joints have a quaternion among positions: each has four positions and three torques."""
+        n = self.position.shape[-1]
+        fewer = 0 if self.torque is None or self.torque.ndim != 2 else n - self.torque.shape[1]
+        return fewer if 0 < fewer <= n // 4 else 0
+
+    def _check_base(self, samples: int) -> None:
+        """Refuse what the pose of a base, or contacts, cannot be."""
+        if self.base_pose is not None:
+            if self.base_pose.shape != (samples, POSE_COLUMNS):
+                raise ShapeError("base poses", f"({samples}, {POSE_COLUMNS})", self.base_pose.shape)
+            off = np.abs(np.linalg.norm(self.base_pose[:, 3:], axis=1) - 1.0)
+            worst = int(np.argmax(off))
+            if off[worst] > LONGEST_STRETCH:
+                length = np.linalg.norm(self.base_pose[worst, 3:])
+                raise InvalidRequestError(
+                    f"the quaternion of base_pose has the length {length:.4g} instead of 1 in sample {worst}; give "
+                    "x, y, z [m], then the quaternion as x, y, z, w"
+                )
+            if self.stance is not None:
+                raise InvalidRequestError(
+                    "a log has base_pose and stance, which both say where the base is; leave one out"
+                )
+        for contact in self.contacts or ():
+            if not isinstance(contact, Contact):
+                raise InvalidRequestError(f"contacts must be dynid.Contact objects, not {type(contact).__name__}")
+            if contact.wrench is not None and len(contact.wrench) != samples:
+                what = f"the wrench on '{contact.body}'"
+                raise ShapeError(what, f"({samples}, {WRENCH_COLUMNS})", contact.wrench.shape)
 
     def _law_torque(self) -> Array:
         """The torque of the control law, with its delay and form where they are known; else it acts at once."""
@@ -186,6 +249,16 @@ class Log:
         """
         gains = {} if scales is None else {"kp": self.commands.kp * scales, "kd": self.commands.kd * scales}
         return replace(self, torque=None, command_delay=delay, law=law, **gains)  # type: ignore[arg-type]
+
+    @property
+    def standing(self) -> tuple[Stance, ...]:
+        """The bodies that rest on the ground; the pose of the base follows from the first."""
+        return cast("tuple[Stance, ...]", self.stance or ())
+
+    @property
+    def has_torques(self) -> bool:
+        """Whether any torque was measured, or is that of a control law."""
+        return self.missing is None or not self.missing.all()
 
     @property
     def has_commands(self) -> bool:
@@ -230,7 +303,8 @@ class Log:
         """Some of the samples: a slice, indices, or a mask."""
         signals = {name: None if (x := getattr(self, name)) is None else x[rows] for name in SIGNALS}
         missing = None if self.missing is None else self.missing[rows]
-        return replace(self, time=self.time[rows], missing=missing, **signals)
+        contacts = None if self.contacts is None else tuple(one.changed(lambda x: x[rows]) for one in self.contacts)
+        return replace(self, time=self.time[rows], missing=missing, contacts=contacts, **signals)
 
     @property
     def mean_temperature(self) -> tuple[Array, Array] | None:
@@ -243,6 +317,10 @@ class Log:
         rate = f" ({(len(self) - 1) / length:.4g} Hz)" if length > 0 else ""
         n = self.position.shape[1]
         also = "".join(f", {what}" for what in ("velocity", "temperature", "wrench") if getattr(self, what) is not None)
+        also += ", base pose" if self.base_pose is not None else ""
+        also += f", standing on {' and '.join(one.body for one in self.standing)}" if self.standing else ""
+        if self.contacts is not None:
+            also += f", {len(self.contacts)} contact{'' if len(self.contacts) == 1 else 's'}"
         also += ", commands" if self.has_commands else ""
         if self.load is not None:
             also += f", load '{self.load}'" if isinstance(self.load, str) else f", load of {self.load.mass:.4g} kg"
@@ -256,6 +334,8 @@ class Log:
         letters = {"q": self.position, "v": self.velocity, "tau": self.torque, "temperature": self.temperature}
         letters |= {"q_command": self.position_command, "v_command": self.velocity_command}
         letters |= {"wrench": self.wrench, "tau_command": self.torque_command, "kp": self.kp, "kd": self.kd}
+        letters |= {"base": self.base_pose}
+        letters |= {f"contact_{contact.body}": contact.wrench for contact in self.contacts or ()}
         for letter, values in letters.items():
             if values is not None:
                 columns |= {f"{letter}_{k}": column for k, column in enumerate(values.T, start=1)}
@@ -263,7 +343,11 @@ class Log:
 
 
 def of_gaps(
-    time: Array, signals: Mapping[str, Array], names: Mapping[str, Sequence[str]], **others: Any
+    time: Array,
+    signals: Mapping[str, Array],
+    names: Mapping[str, Sequence[str]],
+    contacts_with: Callable[[Mapping[str, Array]], Sequence[Contact] | None] | None = None,
+    **others: Any,
 ) -> tuple[Log, np.ndarray | None]:
     """A log of signals with missing cells, and which rows of them it has; None for all.
 
@@ -271,6 +355,7 @@ def of_gaps(
         time: Time stamps [s], shape (samples,).
         signals: Signals by name, shape (samples, columns). Without torques, they are those of the control law.
         names: Names of the columns of each signal, and of "time".
+        contacts_with: Gives the contacts of a floating robot with their wrenches, which are signals by their roles.
         **others: Other attributes of a log; gains among them may be of any shape that a log takes.
 
     Raises:
@@ -284,8 +369,11 @@ def of_gaps(
     if not len(whole.time) and others.get("source"):
         raise RecordingError(others["source"][0], "no row holds a stamp and all positions; choose other columns")
     found = (*others.pop("findings", ()), *whole.findings)
+    own = {role: x for role, x in whole.signals.items() if not role.startswith(CONTACT)}
+    if contacts_with is not None:
+        others["contacts"] = contacts_with({role: x for role, x in whole.signals.items() if role not in own})
     with np.errstate(divide="ignore", invalid="ignore"):
-        log = Log(time=whole.time, **whole.signals, missing=whole.missing, findings=found, **others)
+        log = Log(time=whole.time, **own, missing=whole.missing, findings=found, **others)
     if np.isfinite(log.torque).all():
         return log, whole.rows
     # Stamps that repeat leave the law without velocities: such torques are interpolated, and do not count.

@@ -15,6 +15,7 @@ from urllib.request import url2pathname
 
 from dynid.files import FileKind, kind_of
 from dynid.logs.fetched_files import is_url, listed_addresses, shown
+from dynid.logs.named_files import quantities_in, with_files
 from dynid.logs.readers.bags import is_bag
 from dynid.logs.readers.source import RecordingError
 from dynid.logs.tables import is_log_name
@@ -104,9 +105,9 @@ def single_logs(log: Mapping[str, Any]) -> list[dict[str, Any]]:
     Raises:
         RecordingError: If a name stands for no file, or the files of quantities do not pair.
     """
-    names = {key: part["file"] for key, part in log.items() if isinstance(part, Mapping) and _is_text(part.get("file"))}
+    names = {place: part["file"] for place, part in quantities_in(log) if _is_text(part["file"])}
     if not any(map(stands_for_many, names.values())):
-        return [{key: _at(part, local_name(names[key])) if key in names else part for key, part in log.items()}]
+        return [with_files(log, lambda name, place: local_name(name) if place in names else name)]
     found = {name: files_of(name) for name in dict.fromkeys(names.values())}
     first = next(name for name in found if stands_for_many(name))
     places = {name: _by_stars(name, files) for name, files in found.items()}
@@ -114,16 +115,12 @@ def single_logs(log: Mapping[str, Any]) -> list[dict[str, Any]]:
         _require_pairs(first, found[first], name, files)
     logs = []
     for file in found[first]:
-        own = {key: places[name][file.stands_for].name for key, name in names.items()}
-        parts = {key: _at(part, own[key]) if key in own else part for key, part in log.items()}
+        own = {place: places[name][file.stands_for].name for place, name in names.items()}
+        parts = with_files(log, lambda name, place, own=own: own.get(place, name))
         if _is_text(log.get("name")) and len(found[first]) > 1:
             parts["name"] = f"{log['name']} {'/'.join(file.stands_for)}"
         logs.append(parts)
     return logs
-
-
-def _at(part: Mapping[str, Any], file: str) -> dict[str, Any]:
-    return {**part, "file": file}
 
 
 def _is_text(value: object) -> bool:

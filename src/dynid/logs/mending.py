@@ -25,7 +25,7 @@ def mended(log: Log, robot: Robot, drive: Drive | None = None, processing: Proce
             be chosen.
     """
     log = with_advancing_time(log)
-    joints = robot.independent_joints
+    joints = robot.logged_joints
     if log.position.shape[1] != len(joints) or has(log.findings, "samples-held", "samples-held-taken-once"):
         return log
     at_motor = drive is not None and drive.positions == "motor"
@@ -40,5 +40,5 @@ def mended(log: Log, robot: Robot, drive: Drive | None = None, processing: Proce
 def limits_of_turning(robot: Robot, drive: Drive | None = None) -> list[Limits | None]:
     """Limits of the joints that turn, for `without_wraps`; none where motors were logged."""
     anywhere, at_motor = Limits(), drive is not None and drive.positions == "motor"
-    joints = robot.independent_joints
+    joints = robot.logged_joints
     return [anywhere if at_motor else None if joint.kind is JointKind.PRISMATIC else joint.limits for joint in joints]

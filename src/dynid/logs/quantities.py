@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dynid.errors import InvalidRequestError
+from dynid.logs.contacts import CONTACT
 from dynid.logs.readers.bags import is_bag, topics_of
 from dynid.logs.readers.messages import Topic, listed
 from dynid.logs.readers.source import RecordingError
@@ -32,11 +33,9 @@ def quantities_of(source: LogSource, robot: Robot | None) -> dict[str, Quantity]
         time = Quantity(file=position.file, columns=time_column(position.path, _names(position)))
     if time is not None:
         found["time"] = time
-    if source.temperature is not None:
-        found["temperature"] = source.temperature
-    if source.wrench is not None:
-        found["wrench"] = source.wrench
-    return found
+    others = {role: getattr(source, role) for role in ("temperature", "wrench", "base_pose")}
+    others |= {f"{CONTACT}{k}": contact.wrench for k, contact in enumerate(source.contact or (), start=1)}
+    return found | {role: quantity for role, quantity in others.items() if quantity is not None}
 
 
 def _spelled_out(quantity: Quantity, role: str, robot: Robot | None, topic: str | None) -> Quantity:
@@ -49,7 +48,7 @@ def _spelled_out(quantity: Quantity, role: str, robot: Robot | None, topic: str 
     own = quantity.columns
     if own is None and robot is None:
         raise InvalidRequestError(f"columns of {path} must be named where the robot is not given")
-    joints = [joint.name for joint in robot.independent_joints] if own is None and robot is not None else own
+    joints = [joint.name for joint in robot.logged_joints] if own is None and robot is not None else own
     names = [str(name) for name in ([joints] if isinstance(joints, str | int) else joints or ())]
     columns = joint_columns(path, role, names, quantity.topic or topic, quantity.field)
     return quantity.model_copy(update={"columns": columns})

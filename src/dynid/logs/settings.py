@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,9 +10,11 @@ import numpy as np
 from pydantic import BeforeValidator, Field, StrictBool, WithJsonSchema, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from dynid.arrays import Array
 from dynid.logs.commands import LawForm
+from dynid.logs.contacts import CONTACT, Contact, Stance
 from dynid.logs.readers.bags import is_bag
-from dynid.robot import SIZE, Load
+from dynid.robot import SIZE, Load, pose, rotation_from_rpy
 from dynid.settings import Count, Name, NotNegative, Number, Positive, Table
 
 KEYS = frozenset(
@@ -131,6 +133,28 @@ class Wrench(Quantity):
     body: Name | None = None
 
 
+class ContactTable(Table):
+    """`[[log.contact]]`: a body that the surroundings act on, with the wrench that they exert on the robot.
+
+    `wrench` has six columns, forces [N], then torques [N m], along the axes of `body` and about its origin, or three
+    for forces alone; without it, the wrench was not measured, and rows that it acts on do not count. `pose` (x, y, z,
+    roll, pitch, yaw in the world [m, rad]) is that of a force plate, whose axes and origin then stand for those of the
+    body. `sign` is -1 for sensors that report what the robot exerts.
+    """
+
+    body: Name
+    wrench: Quantity | None = None
+    pose: tuple[Number, Number, Number, Number, Number, Number] | None = None
+    sign: Literal[-1, 1] = 1
+
+
+class StanceTable(Table):
+    """`stance`: the body that rests on the ground, with its pose (x, y, z, roll, pitch, yaw) in the world [m, rad]."""
+
+    body: Name
+    pose: tuple[Number, Number, Number, Number, Number, Number] | None = None
+
+
 Gains = Quantity | tuple[NotNegative, ...] | NotNegative
 """Gains of a control law: columns of a file, one number for each joint, or one for all."""
 
@@ -221,6 +245,9 @@ class LogSource(Table):
     time: Quantity | None = None
     temperature: Quantity | None = None
     wrench: Wrench | None = None
+    base_pose: Quantity | None = None
+    stance: StanceTable | Name | tuple[StanceTable | Name, ...] | None = None
+    contact: tuple[ContactTable, ...] | None = None
     rate: Positive | None = None
     rows: tuple[int | None, int | None] | None = None
     seconds: tuple[Number | None, Number | None] | None = None
@@ -247,6 +274,43 @@ class LogSource(Table):
         return self
 
     @property
+    def quantities(self) -> list[Quantity]:
+        """All that is read from files."""
+        own = [part for _, part in self if isinstance(part, Quantity)]
+        return [*own, *(contact.wrench for contact in self.contact or () if contact.wrench is not None)]
+
+    def with_files(self, change: Callable[[str], str]) -> LogSource:
+        """The same with other names of files."""
+
+        def moved(part: Quantity) -> Quantity:
+            return part.model_copy(update={"file": change(part.file)})
+
+        found: dict[str, Any] = {role: moved(part) for role, part in self if isinstance(part, Quantity)}
+        if self.contact is not None:
+            found["contact"] = tuple(
+                one.model_copy(update={"wrench": None if one.wrench is None else moved(one.wrench)})
+                for one in self.contact
+            )
+        return self.model_copy(update=found)
+
+    @property
+    def standing(self) -> tuple[Stance, ...]:
+        """The bodies that rest on the ground; the pose of the base follows from the first."""
+        stated = () if self.stance is None else self.stance if isinstance(self.stance, tuple) else (self.stance,)
+        tables = (StanceTable(body=one) if isinstance(one, str) else one for one in stated)
+        return tuple(Stance(one.body, _pose(one.pose)) for one in tables)
+
+    def contacts_with(self, wrenches: Mapping[str, Array]) -> tuple[Contact, ...] | None:
+        """Its contacts, with the wrenches that were read for them, by role; None where none are stated."""
+        if self.contact is None:
+            return None
+        found = []
+        for k, one in enumerate(self.contact, start=1):
+            wrench = wrenches.get(f"{CONTACT}{k}")
+            found.append(Contact(one.body, None if wrench is None else one.sign * wrench, _pose(one.pose)))
+        return tuple(found)
+
+    @property
     def carried(self) -> Load | str | None:
         """What the robot carried: a load that is known, the name of one that is not, or nothing."""
         return self.load.of_log() if isinstance(self.load, LoadTable) else self.load
@@ -264,10 +328,14 @@ class LogSource(Table):
 
     @model_validator(mode="after")
     def _has_torques(self) -> LogSource:
+        if self.base_pose is not None and self.stance is not None:
+            raise ValueError("base_pose and stance both say where the base is; leave one out")
+        if self.contact is not None:
+            return self
         if self.torque is None and self.position_command is None and self.wrench is None:
             raise ValueError(
                 "a log needs 'torque', or 'position_command' and the gains of its controller (or, for the load beyond "
-                "a force-torque sensor, 'wrench')"
+                "a force-torque sensor, 'wrench'; for a floating base, the wrenches of its [[log.contact]])"
             )
         return self
 
@@ -279,6 +347,11 @@ class LogSource(Table):
                 f"{own[0]}.time is the clock of a file that is joined to the log's 'time', which is missing"
             )
         return self
+
+
+def _pose(stated: tuple[float, ...] | None) -> Array | None:
+    """A pose, shape (4, 4), of a place [m] and roll, pitch, yaw [rad]."""
+    return None if stated is None else pose(rotation_from_rpy(*stated[3:]), np.array(stated[:3]))
 
 
 class Control(Table):

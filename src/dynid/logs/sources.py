@@ -14,8 +14,9 @@ from dynid.findings import Finding
 from dynid.logs.clock_joining import joined_on_time
 from dynid.logs.coarse_clock import with_advancing_time
 from dynid.logs.column_order import findings_on_order
+from dynid.logs.contacts import CONTACT, FORCES
 from dynid.logs.fetched_files import is_url, local_file
-from dynid.logs.log import WRENCH_COLUMNS, Log, of_gaps
+from dynid.logs.log import POSE_COLUMNS, WRENCH_COLUMNS, Log, of_gaps
 from dynid.logs.missing_cells import filled_stamps, held
 from dynid.logs.quantities import is_on_topic_of, quantities_of
 from dynid.logs.readers.bags import is_bag
@@ -80,14 +81,12 @@ def read_source(
         InvalidRequestError: If there are not as many columns as joints, or the unit of torques does not fit the drives.
         UnknownNameError: If there is no such unit.
     """
-    if robot is not None:
-        require_single_axes(robot)
     source = with_local_files(source, progress)
     try:
         where = quantities_of(source, robot)
         if drive is not None and source.torque is not None and source.torque.unit is not None:
             _check_unit(source.torque, _as_tuple(source.torque.unit), drive)
-        if may_store and robot is not None and not allow_resets and source.position_command is None:
+        if may_store and robot is not None and not allow_resets and not (source.position_command or source.contact):
             from dynid.logs.long_logs import long_log
 
             return long_log(source, where, robot, drive, processing, progress)
@@ -103,12 +102,9 @@ def with_local_files(source: LogSource, progress: Progress = silent) -> LogSourc
     Raises:
         RecordingError: If one cannot be fetched.
     """
-    remote = {
-        role: part.model_copy(update={"file": str(local_file(part.file, progress))})
-        for role, part in source
-        if isinstance(part, Quantity) and is_url(part.file)
-    }
-    return source.model_copy(update=remote) if remote else source
+    if not any(is_url(part.file) for part in source.quantities):
+        return source
+    return source.with_files(lambda name: str(local_file(name, progress)) if is_url(name) else name)
 
 
 def require_single_axes(robot: Robot) -> None:
@@ -119,8 +115,9 @@ def require_single_axes(robot: Robot) -> None:
         what = "a floating base" if free == ["base"] else f"joints of several degrees of freedom ({', '.join(free)})"
         listed = ", ".join(f'"{name}"' for name in free)
         raise InvalidRequestError(
-            f"'{robot.name}' has {what}, whose logs cannot be read; where it was held still, write 'lock = [{listed}]' "
-            f"in the experiment, above its tables, or load_robot(..., lock=[{listed}]) in Python"
+            f"'{robot.name}' has {what}, whose columns are not guessed; name the columns of the log, or, where it was "
+            f"held still, write 'lock = [{listed}]' in the experiment, above its tables, or "
+            f"load_robot(..., lock=[{listed}]) in Python"
         )
 
 
@@ -214,6 +211,8 @@ def _filled(
         {role: array for role, array in signals.items() if role not in gains},
         names,
         **gains,
+        contacts_with=source.contacts_with,
+        stance=source.standing,
         effort_limit=None if source.effort_limit is None else np.asarray(source.effort_limit, dtype=float),
         command_delay=source.command_delay,
         law=source.law,
@@ -279,7 +278,7 @@ def read_each_file_once(
     tables: dict[str, tuple[Any, int]] = {}
     for (path, width, _), roles in files.items():
         groups = [where[role].columns for role in roles]
-        joints = [] if robot is None else [joint.name for joint in robot.independent_joints]
+        joints = [] if robot is None else [joint.name for joint in robot.logged_joints]
         stamps = [k for k, role in enumerate(roles) if role == "time"]
         options = {"progress": progress, "finite": False, "damaged": True, "joints": joints, "stamps": stamps}
         if held := [k for k, role in enumerate(roles) if role in COMMANDS]:
@@ -297,7 +296,7 @@ def _width(role: str, quantity: Quantity, robot: Robot | None) -> int | None:
         return 1
     if robot is None:
         raise InvalidRequestError(f"{quantity.file} is flat text, which needs the robot: its joints make a sample")
-    return robot.nv
+    return sum(joint.kind.nq for joint in robot.logged_joints)
 
 
 def _check_lengths(where: Mapping[str, Quantity], tables: Mapping[str, tuple[Table, int]]) -> None:
@@ -317,7 +316,7 @@ def _units(
     drive: Drive | None,
 ) -> tuple[dict[str, tuple[str, ...]], tuple[Finding, ...]]:
     """The units of each quantity's columns, as stated or by their names, and what was noticed."""
-    joints = () if robot is None else robot.independent_joints
+    joints = () if robot is None else robot.logged_joints
     names = tuple(joint.name for joint in joints)
     files = [quantity.path for role, quantity in where.items() if role != "time"]
     found: dict[str, tuple[str, ...]] = {}
@@ -344,10 +343,10 @@ def _on_order(
     where: Mapping[str, Quantity], tables: Mapping[str, tuple[Table, int]], robot: Robot | None
 ) -> tuple[Finding, ...]:
     """What the names of columns say of the joints that they belong to."""
-    joints = [] if robot is None else [joint.name for joint in robot.independent_joints]
+    joints = [] if robot is None else [joint.name for joint in robot.logged_joints]
     notes: tuple[Finding, ...] = ()
     for role, (table, group) in tables.items():
-        if role not in ("time", "wrench") and not where[role].flat:
+        if kind_of(role) not in ("time", "wrench", "base_pose") and not where[role].flat:
             is_stated = states_order(where[role].columns)
             notes += findings_on_order(role, table.names[group], table.places[group], joints, is_stated)
     return notes
@@ -368,6 +367,9 @@ def _check_widths(where: Mapping[str, Quantity], units: Mapping[str, tuple[str, 
             raise RecordingError(where[role].file, f"{problem}; name one column for all joints, or one for each")
         if role == "wrench" and width == WRENCH_COLUMNS:
             continue
+        if role == "base_pose" or role.startswith(CONTACT):
+            _check_floating(role, width, where[role])
+            continue
         if role == "wrench":
             problem = f"{width} columns of wrench are chosen, and a force-torque sensor has {WRENCH_COLUMNS}"
             raise RecordingError(where[role].file, f"{problem}: three forces, then three torques")
@@ -380,12 +382,24 @@ def _check_widths(where: Mapping[str, Quantity], units: Mapping[str, tuple[str, 
             raise RecordingError(where[role].file, f"{problem}; choose columns by name, pattern or position")
 
 
+def _check_floating(role: str, width: int, quantity: Quantity) -> None:
+    """Refuse other numbers of columns than a pose or the wrench of a contact has."""
+    if role == "base_pose" and width != POSE_COLUMNS:
+        problem = f"{width} columns of base_pose are chosen, and a pose has {POSE_COLUMNS}: x, y, z and a quaternion"
+        raise RecordingError(quantity.file, f"{problem} as x, y, z, w")
+    if role != "base_pose" and width not in (FORCES, WRENCH_COLUMNS):
+        problem = f"{width} columns are chosen for the wrench of a contact, and it has {WRENCH_COLUMNS}"
+        raise RecordingError(quantity.file, f"{problem}: three forces, then three torques (or {FORCES} forces alone)")
+
+
 def check_robot(where: Mapping[str, Quantity], found: int, robot: Robot) -> None:
     """Refuse other numbers of columns of positions than the robot has joints."""
-    if found != robot.nv:
-        joints = ", ".join(joint.name for joint in robot.independent_joints)
+    wanted = sum(joint.kind.nq for joint in robot.logged_joints)
+    if found != wanted:
+        joints = ", ".join(joint.name for joint in robot.logged_joints)
+        numbers = f"{wanted} joints" if not robot.has_quaternions else f"joints with {wanted} positions"
         raise InvalidRequestError(
-            f"{where['position'].file} has {found} columns of positions, and '{robot.name}' has {robot.nv} joints; "
+            f"{where['position'].file} has {found} columns of positions, and '{robot.name}' has {numbers}; "
             f"name one column each for {joints}"
         )
 
@@ -459,7 +473,7 @@ def in_degrees(
         largest: The largest.
         robot: The robot, whose limits positions may be beyond.
     """
-    limits = [] if robot is None else [joint.limits for joint in robot.independent_joints]
+    limits = [] if robot is None else [joint.limits for joint in robot.logged_joints]
     swept = largest - smallest
     turning = [k for k, unit in enumerate(units["position"]) if unit == "rad" and max(-smallest[k], largest[k]) <= 400]
     likely = [k for k in turning if swept[k] > 50]

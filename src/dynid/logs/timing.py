@@ -275,8 +275,29 @@ def _even(piece: Log, rate: float, positions: str, origin: float | None = None, 
         velocity=None if piece.velocity is None else linear(piece.velocity),
         temperature=None if piece.temperature is None else linear(piece.temperature),
         wrench=None if piece.wrench is None else linear(piece.wrench),
+        base_pose=None if piece.base_pose is None else _even_poses(piece.base_pose, time, grid),
+        contacts=None if piece.contacts is None else tuple(one.changed(linear) for one in piece.contacts),
         missing=None if piece.missing is None else linear(piece.missing.astype(float)) > 0.0,
     )
+
+
+def _even_poses(poses: Array, time: Array, grid: Array) -> Array:
+    """Poses at other times; quaternions are interpolated number by number, once their signs go on, and normalised."""
+    from scipy.interpolate import CubicSpline
+
+    found = CubicSpline(time, with_steady_signs(poses))(grid)
+    found[:, 3:] /= np.linalg.norm(found[:, 3:], axis=1, keepdims=True)
+    return frozen(found)
+
+
+def with_steady_signs(poses: Array) -> Array:
+    """Poses, or quaternions in their last four columns, whose signs go on from sample to sample, of the same shape.
+
+    A quaternion and its negative are the same rotation, and loggers change between them.
+    """
+    products = np.sum(poses[1:, -4:] * poses[:-1, -4:], axis=1)
+    signs = np.cumprod(np.concatenate([[1.0], np.where(products < 0.0, -1.0, 1.0)]))
+    return np.column_stack([poses[:, :-4], signs[:, None] * poses[:, -4:]])
 
 
 def _parts(count: int, cuts: np.ndarray) -> list[slice]:

@@ -10,6 +10,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.findings import Finding
+from dynid.logs.contacts import CONTACT
 from dynid.logs.readers.source import RecordingError
 from dynid.logs.settings import Quantity
 
@@ -24,6 +25,7 @@ UNITS: Mapping[str, Mapping[str, float]] = {
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
     "temperature": {"degC": 1.0, "K": 1.0},
     "wrench": {"N": 1.0, "N m": 1.0, "Nm": 1.0, "N mm": 1e-3, "Nmm": 1e-3, "kN": 1e3, "mN m": 1e-3},
+    "base_pose": {"m": 1.0, "mm": 1e-3, "cm": 1e-2},
     "kp": {"N m/rad": 1.0, "N/m": 1.0},
     "kd": {"N m s/rad": 1.0, "N s/m": 1.0},
 }
@@ -42,10 +44,10 @@ _JOINTS = ("position", "velocity", "torque")
 def kind_of(role: str) -> str:
     """What a role is a quantity of: commanded positions are positions.
 
-    >>> kind_of("position_command"), kind_of("torque"), kind_of("kp")
-    ('position', 'torque', 'kp')
+    >>> kind_of("position_command"), kind_of("torque"), kind_of("contact 1")
+    ('position', 'torque', 'wrench')
     """
-    return role.removesuffix("_command")
+    return "wrench" if role.startswith(CONTACT) else role.removesuffix("_command")
 
 
 KELVIN = 273.15
@@ -239,4 +241,6 @@ def in_si(role: str, values: Array, units: Sequence[str]) -> Array:
     if role == "temperature":
         return values - np.array([KELVIN if unit == "K" else 0.0 for unit in units])
     factors = np.array([UNITS[role][unit] for unit in units])
+    if role == "base_pose":
+        factors[3:] = 1.0  # of a quaternion
     return values if np.all(factors == 1.0) else values * factors

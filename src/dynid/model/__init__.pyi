@@ -10,13 +10,14 @@ from .dynamic_model import (
     matches,
     split_known,
 )
+from .external_wrenches import joint_torques, link_pose
 from .formulations.energy import stored_inertia
 from .formulations.torque_rows import Rows, TorqueRows
 from .inspection import Inspection
 from .kernels.kernel import NO_COMPILE, joint_poses, kernel_for, link_poses, stacked_rows
 from .kernels.row_layout import RowLayout, Slopes, layout_slopes, prepare
 from .linearisation import Candidates, linearised, nonlinear_columns
-from .observed import Observed
+from .observed import TORQUES, WRENCH, Observed
 from .parameters import Role, Sign, matching, of_joint
 from .plain_tables import html_table, text_table
 from .row_bases import RowBasis
@@ -28,6 +29,8 @@ from .terms.parsing import default_terms, findings_on_default, is_auto
 __all__ = [
     "AUTO",
     "NO_COMPILE",
+    "TORQUES",
+    "WRENCH",
     "BaseParameters",
     "Candidates",
     "Chunk",
@@ -62,12 +65,14 @@ __all__ = [
     "html_table",
     "is_auto",
     "joint_poses",
+    "joint_torques",
     "kernel_for",
     "known_base",
     "known_model",
     "known_of",
     "layout_slopes",
     "linearised",
+    "link_pose",
     "link_poses",
     "loaded",
     "matches",

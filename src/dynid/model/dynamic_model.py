@@ -327,9 +327,14 @@ def dry_directions(model: DynamicModel) -> Array | None:
     return np.array(found) if found else None
 
 
-def known_model(robot: Robot, terms: str | Sequence[str | Term], known: Mapping[str, float]) -> DynamicModel:
+def known_model(
+    robot: Robot,
+    terms: str | Sequence[str | Term],
+    known: Mapping[str, float],
+    observed: Observed = Observed.TORQUES,
+) -> DynamicModel:
     """The model of a robot with terms, at the nonlinear parameters that are known."""
-    model = DynamicModel(robot, terms)
+    model = DynamicModel(robot, terms, observed)
     return model.at_nonlinear(split_known(model, known)[0])
 
 

@@ -81,7 +81,7 @@ def combinations(robot: Robot, observed: Observed, q: Array) -> Array:
 
 def without_contacts(robot: Robot, observed: Observed, q: Array, rows: list[int]) -> Array:
     """Combinations of rows in which forces on the bodies that stand do not appear."""
-    stance = Stance.of(robot, observed.stands_on)
+    stance = Stance.of(robot, observed.stands_on, observed.posture)
     J = stance.jacobians(q)
     A = np.zeros((len(q), len(rows), robot.nv))
     A[:, np.arange(len(rows)), rows] = 1.0
@@ -102,7 +102,7 @@ def about_ground(robot: Robot, observed: Observed, q: Array) -> Array:
 
     They are about a point of the ground that does not move, and times the strength of gravity.
     """
-    stance = Stance.of(robot, observed.stands_on)
+    stance = Stance.of(robot, observed.stands_on, observed.posture)
     R, p = (pose[0] for pose in joint_poses(robot, q))
     up, across = vertical(robot)
     force, moment = np.zeros((2, len(q), 3, robot.nv))

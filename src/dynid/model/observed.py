@@ -38,9 +38,10 @@ class Observed:
     Attributes:
         measured: `WRENCH`, `TORQUES`, `CENTRE_OF_PRESSURE`, `MOUNTING`, or names of joints whose torque is measured.
         at_rest: Whether nothing moves, so that only gravity acts.
-        stands_on: Bodies of a floating robot that stand still, where the neutral posture of its file has them; `BASE`
-            for the base, and with `POINT` behind the name only the body's origin. With none, the base takes any pose
-            and moves.
+        stands_on: Bodies of a floating robot that stand still; `BASE` for the base, and with `POINT` behind the name
+            only the body's origin. With none, the base takes any pose and moves.
+        posture: Positions of the whole robot, nq numbers, in which these bodies are where they stand; those of the
+            neutral posture of its file when empty.
         pivot: Of `MOUNTING`, the body that turns freely about a point that stands still.
         point: That point [m] in the body's frame.
     """
@@ -48,6 +49,7 @@ class Observed:
     measured: tuple[str, ...] = (WRENCH, TORQUES)
     at_rest: bool = False
     stands_on: tuple[str, ...] = ()
+    posture: tuple[float, ...] = ()
     pivot: str = BASE
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
 

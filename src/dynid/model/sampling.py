@@ -54,7 +54,7 @@ def random_states(model: DynamicModel, samples: int, rng: np.random.Generator) -
         q[:, base.q] = neutral(base.kind)
         v[:, base.v] = a[:, base.v] = 0.0
     elif observed.stands_on:
-        stance = Stance.of(robot, observed.stands_on)
+        stance = Stance.of(robot, observed.stands_on, observed.posture)
         q = _standing(stance, q, rng)
         v, a = (v, a) if observed.at_rest else stance.still(q, v, a)
     return q, v, a

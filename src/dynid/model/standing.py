@@ -1,4 +1,4 @@
-"""States in which bodies of a floating robot stand still, each where the neutral posture of the file has it.
+"""States in which bodies of a floating robot stand still, each where one posture has it: the neutral one of the file.
 
 One body fixes the pose, the velocity and the acceleration of the base, whatever the joints do. Several bodies close
 loops: joints then follow from others. Of a foot like a ball, only a point stands. Positions are found by Newton's
@@ -70,15 +70,19 @@ class Stance:
         robot: The robot.
         bodies: Their names.
         contacts: Where they stand: whole bodies first, each link once.
+        posture: One in which they are where they stand, shape (nq,).
     """
 
     robot: Robot
     bodies: tuple[str, ...]
     contacts: tuple[Contact, ...]
+    posture: Array
 
     @staticmethod
-    def of(robot: Robot, bodies: Sequence[str]) -> Stance:
+    def of(robot: Robot, bodies: Sequence[str], posture: Sequence[float] = ()) -> Stance:
         """The stance on some bodies or `BASE`, each with `POINT` behind its name where only its origin stands.
+
+        They are where a posture, shape (nq,), has them: the neutral one when empty.
 
         Raises:
             UnknownNameError: If a body does not exist.
@@ -92,7 +96,8 @@ class Stance:
                 points.append(contact)
             else:
                 whole.setdefault(link, contact)
-        return Stance(robot, tuple(bodies), (*whole.values(), *points))
+        at = np.array(posture, dtype=float) if len(posture) else robot.neutral
+        return Stance(robot, tuple(bodies), (*whole.values(), *points), at)
 
     @property
     def has_whole_body(self) -> bool:
@@ -102,7 +107,7 @@ class Stance:
     @cached_property
     def poses(self) -> tuple[Array, Array]:
         """Where the links stand in the world: rotations, shape (contacts, 3, 3), and origins [m], (contacts, 3)."""
-        R, p = joint_poses(self.robot, self.robot.neutral)
+        R, p = joint_poses(self.robot, self.posture)
         links = [contact.link for contact in self.contacts]
         return R[links, 0], p[links, 0]
 
@@ -110,7 +115,7 @@ class Stance:
     def ground(self) -> Array:
         """A point of the ground [m], shape (3,): the origin of the first body."""
         link, placement = place_on_link(self.robot, self.bodies[0].removesuffix(POINT))
-        R, p = joint_poses(self.robot, self.robot.neutral)
+        R, p = joint_poses(self.robot, self.posture)
         return R[link, 0] @ placement[:3, 3] + p[link, 0]
 
     def jacobians(self, q: Array) -> Array:

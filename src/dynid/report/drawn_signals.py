@@ -1,12 +1,13 @@
 """What is drawn of logs: torques, friction and spectra with fewer points, without losing an extreme."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation import Replay, Segment
+from dynid.logs import CHANNELS
 from dynid.model import DynamicModel
 from dynid.report.drawn_lines import (
     Flags,
@@ -18,6 +19,7 @@ from dynid.report.drawn_lines import (
     standing,
     sticking_outlines,
 )
+from dynid.robot import Robot
 
 BUCKETS = 1500
 """Buckets of a drawn line over all logs: two points each."""
@@ -67,10 +69,12 @@ class Spectrum:
     Attributes:
         frequency: Frequencies [Hz] of each row.
         amplitude: Roots of the power spectral densities, in units of the signal per root hertz.
+        names: Whose signals they are, where they are not those of the rows.
     """
 
     frequency: tuple[Array, ...]
     amplitude: tuple[Array, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,7 @@ def drawn(
         samples += count
         start += max(segment.time[-1] for segment in replay.segments) + 1.0
         if first is None:
-            first = _spectra(replay)
+            first = _spectra(replay, model)
     if first is None:
         raise ValueError("there are no logs to draw")
     return Signals(
@@ -171,7 +175,7 @@ def drawn(
             for of_row in clouds
         ),
         *first,
-        np.mean(middles, axis=0),
+        model.robot.normalised(np.mean(middles, axis=0)[None])[0],
     )
 
 
@@ -202,13 +206,28 @@ def _cloud(segment: Segment, row: int, model: DynamicModel, points: int, rng: np
     return Cloud(v, (segment.measured - segment.carried)[chosen, row])
 
 
-def _spectra(replay: Replay) -> tuple[Spectrum, Spectrum, Spectrum]:
+def _spectra(replay: Replay, model: DynamicModel) -> tuple[Spectrum, Spectrum, Spectrum]:
     longest = max(replay.segments, key=lambda segment: len(segment.time))
+    log, robot = replay.log, model.robot
+    positions, torques = _position_names(robot), [joint.name for joint in robot.axes]
+    measured = log.torque
+    if robot.has_quaternions:
+        wrenches = [(one.body, one.wrench) for one in log.contacts or () if one.wrench is not None]
+        has_torques = log.has_torques
+        measured = np.hstack([*([log.torque] if has_torques else []), *(wrench for _, wrench in wrenches)])
+        channels = [f"{body} {channel}" for body, _ in wrenches for channel in CHANNELS]
+        torques = [*(torques if has_torques else []), *channels]
     return (
-        spectrum(replay.log.position, replay.rate),
-        spectrum(replay.log.torque, replay.rate),
+        replace(spectrum(log.position, replay.rate), names=tuple(positions)),
+        replace(spectrum(measured, replay.rate), names=tuple(torques)),
         spectrum(np.where(longest.keep, longest.measured - longest.predicted, 0.0), longest.rate),
     )
+
+
+def _position_names(robot: Robot) -> list[str]:
+    """Names of a log's positions: those of joints, and numbered where a joint has several."""
+    kinds = [(joint.name, joint.kind.nq) for joint in robot.logged_joints]
+    return [name if count == 1 else f"{name}[{k}]" for name, count in kinds for k in range(count)]
 
 
 def spectrum(signals: Array, rate: float) -> Spectrum:

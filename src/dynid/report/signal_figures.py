@@ -120,7 +120,7 @@ def spectrum_figure(key: str, spectrum: Spectrum, joints: Sequence[str], title: 
             "hovertemplate": "%{x:.3g} Hz: %{y:.3g}",
         }
         for k, (joint, frequency, amplitude) in enumerate(
-            zip(joints, spectrum.frequency, spectrum.amplitude, strict=True)
+            zip(spectrum.names or joints, spectrum.frequency, spectrum.amplitude, strict=True)
         )
     ]
     layout: dict[str, Any] = {

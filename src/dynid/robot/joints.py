@@ -163,3 +163,37 @@ def neutral(kind: JointKind) -> Array:
     if kind.has_quaternion:
         q[-1] = 1.0
     return q
+
+
+def velocity_and_acceleration(kind: JointKind, q: Array, rate: Array, second: Array) -> tuple[Array, Array]:
+    """Velocities and accelerations of a joint, of its positions and their derivatives over time.
+
+    Quaternions, here also of other lengths than one, are embedded in four dimensions, where derivatives are taken
+    number by number. So nothing is singular, and a filter of the four numbers turns with the body.
+
+    Args:
+        kind: Kind of the joint.
+        q: Positions, shape (samples, nq).
+        rate: Their first derivatives [1/s], shape (samples, nq).
+        second: Their second derivatives [1/s^2], shape (samples, nq).
+
+    Returns:
+        Velocities v and their derivatives a, each of shape (samples, nv): those of a free flyer are of its frame, along
+        its own axes, linear before angular.
+    """
+    if not kind.has_quaternion:
+        return rate, second
+    u, length = q[:, -4:], np.sum(q[:, -4:] ** 2, axis=1, keepdims=True)
+    turn = 2.0 * _imaginary(u, rate[:, -4:]) / length
+    stretch = 2.0 * np.sum(u * rate[:, -4:], axis=1, keepdims=True) / length
+    turn_rate = 2.0 * _imaginary(u, second[:, -4:]) / length - stretch * turn
+    if kind is JointKind.SPHERICAL:
+        return turn, turn_rate
+    R = rotation_from_quaternion(u)
+    slide, slide_rate = (np.einsum("sji,sj->si", R, part[:, :3]) for part in (rate, second))
+    return np.hstack([slide, turn]), np.hstack([slide_rate - np.cross(turn, slide), turn_rate])
+
+
+def _imaginary(p: Array, q: Array) -> Array:
+    """Imaginary part of the product conj(p) q of quaternions (x, y, z, w), shape (samples, 3)."""
+    return p[:, 3:] * q[:, :3] - q[:, 3:] * p[:, :3] - np.cross(p[:, :3], q[:, :3])

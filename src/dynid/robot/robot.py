@@ -10,12 +10,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array, frozen
 from dynid.errors import NotAConfigurationError, ShapeError, UnknownNameError
 from dynid.robot import inertia
 from dynid.robot.description import BodyDescription, Description
-from dynid.robot.joints import JointDynamics, JointKind, Limits, motion, motion_subspace, neutral
+from dynid.robot.joints import (
+    JointDynamics,
+    JointKind,
+    Limits,
+    motion,
+    motion_subspace,
+    neutral,
+    velocity_and_acceleration,
+)
 from dynid.robot.motors import Motor, moving_motors
 
 WORLD = -1
@@ -182,6 +191,28 @@ class Robot:
         return self.joints[0].kind is JointKind.FREE_FLYER and self.joints[0].parent == WORLD
 
     @property
+    def has_quaternions(self) -> bool:
+        """Whether a joint has a quaternion among its positions: a floating base, or a spherical joint."""
+        return any(joint.kind.has_quaternion for joint in self.joints)
+
+    @property
+    def logged_joints(self) -> tuple[Joint, ...]:
+        """The joints that the positions of a log are of: all that follow no other, but a floating base."""
+        return self.independent_joints[1:] if self.has_floating_base else self.independent_joints
+
+    @property
+    def axes(self) -> tuple[Joint, ...]:
+        """The joints of one degree of freedom that follow no other: those that drives act on."""
+        return tuple(joint for joint in self.independent_joints if joint.kind.nv == 1)
+
+    @cached_property
+    def turning(self) -> NDArray[np.bool_]:
+        """Which rows are of a floating base or a spherical joint, on which no friction acts, shape (nv,)."""
+        found = np.ones(self.nv, dtype=bool)
+        found[[joint.v.start for joint in self.axes]] = False
+        return found
+
+    @property
     def independent_joints(self) -> tuple[Joint, ...]:
         """The joints that follow no other: each has columns of its own."""
         return tuple(joint for joint in self.joints if joint.leader is None)
@@ -222,6 +253,36 @@ class Robot:
         if any(joint.name == key for joint in self.description.joints):
             raise UnknownNameError("moving joint", str(key), names, " (that one is fixed or locked)")
         raise UnknownNameError("joint", str(key), names)
+
+    def motion_of(self, q: Array, rate: Array, second: Array) -> tuple[Array, Array, Array]:
+        """States of positions and their derivatives over time, number by number.
+
+        Args:
+            q: Positions, shape (samples, nq); quaternions may have any length.
+            rate: Their first derivatives [1/s], shape (samples, nq).
+            second: Their second derivatives [1/s^2], shape (samples, nq).
+
+        Returns:
+            Positions with unit quaternions, shape (samples, nq), velocities and accelerations, shape (samples, nv).
+        """
+        if not self.has_quaternions:
+            return q, rate, second
+        v, a = np.zeros((len(q), self.nv)), np.zeros((len(q), self.nv))
+        for joint in self.independent_joints:
+            own = joint.q
+            v[:, joint.v], a[:, joint.v] = velocity_and_acceleration(
+                joint.kind, q[:, own], rate[:, own], second[:, own]
+            )
+        return self.normalised(q), v, a
+
+    def normalised(self, q: Array) -> Array:
+        """Positions with quaternions of unit length, of positions whose quaternions have any length, (samples, nq)."""
+        positions = q.copy() if self.has_quaternions else q
+        for joint in self.independent_joints:
+            if joint.kind.has_quaternion:
+                own = slice(joint.q.stop - 4, joint.q.stop)
+                positions[:, own] /= np.linalg.norm(q[:, own], axis=1, keepdims=True)
+        return positions
 
     def states(self, q: object, v: object = None, a: object = None) -> tuple[Array, Array, Array]:
         """Check a batch of states and give it as float arrays.

@@ -92,7 +92,9 @@ def diagnose(
         noticed: Findings so far.
     """
     model, limits = base.model, UNEXPLAINED_THRESHOLDS
-    if model.observed != Observed.TORQUES or not logs or any(term.needs_temperature for term in model.terms):
+    if model.observed != Observed.TORQUES or model.robot.has_quaternions or not logs:
+        return ()
+    if any(term.needs_temperature for term in model.terms):
         return ()
     samples = _without(noticed, bench_samples(model, logs, parameters), model)
     if samples.keep.sum() < limits.rows_per_parameter * len(base):

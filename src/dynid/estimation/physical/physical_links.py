@@ -111,10 +111,11 @@ def definite_share(
         postures: How many.
         rng: The random generator; a fixed one when None.
     """
-    q, _, _ = random_states(base.model, postures, rng or np.random.default_rng(0))
+    model = DynamicModel(base.model.robot, base.model.terms)  # all rows, whichever are measured
+    q, _, _ = random_states(model, postures, rng or np.random.default_rng(0))
     definite = 0
     for first in range(0, postures, POSTURES):
-        M = base.model.mass_matrices(q[first : first + POSTURES], parameters)
+        M = model.mass_matrices(q[first : first + POSTURES], parameters)
         definite += int(np.sum(np.linalg.eigvalsh(0.5 * (M + M.swapaxes(1, 2)))[:, 0] > 0.0))
     return definite / postures
 

@@ -70,6 +70,7 @@ def refuse_moving_base(paths: Sequence[Path], robot: Robot) -> None:
             known = column[np.isfinite(column)]
             if len(known) and float(np.ptp(known)) > STILL:
                 raise InvalidRequestError(
-                    f"by column '{source.names[k]}' of {path.name} the base of '{robot.name}' moves, and logs of a "
-                    "floating base cannot be read yet; if it was held all the same, state that with --lock base"
+                    f"by column '{source.names[k]}' of {path.name} the base of '{robot.name}' moves, and init writes "
+                    "no experiment of a floating base; write one with floating_base = true, base_pose or stance, and "
+                    "[[log.contact]] (docs/floating_bases.md), or, if the base was held, state that with --lock base"
                 )

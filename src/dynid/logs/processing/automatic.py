@@ -27,12 +27,12 @@ from dynid.logs.processing.filter_findings import findings_on_filters
 from dynid.logs.processing.motion_ranges import Motion
 from dynid.logs.processing.outliers import SignalScale, outliers_in, pulses_in, repaired, second_differences
 from dynid.logs.processing.spectra import spectra_of
-from dynid.logs.processing.states import even_segments, processed, step_of
+from dynid.logs.processing.states import even_segments, positions_of, processed, step_of
 from dynid.logs.processing.velocities import by_positions, compared, findings_on_velocities, without_wrong_velocities
 from dynid.logs.settings import KEYS, Processing
 from dynid.logs.timing import LONGEST_GAP, check_time
 from dynid.model import DynamicModel, Segment, Times, own_samples
-from dynid.robot import JointKind
+from dynid.robot import JointKind, Robot
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,7 @@ def prepared(
         notes.append(Finding.of("processing-resample", "processing.resample", **found))
     rate = processing.resample or timing.rate
     pieces, _ = even_segments(log, processing)
-    slides = [joint.kind is JointKind.PRISMATIC for joint in model.robot.independent_joints]
-    spectra = spectra_of([transmission.joint_positions(piece.position) for piece in pieces], rate, slides)
+    spectra = spectra_of([positions_of(piece, transmission) for piece in pieces], rate, slides_of(model.robot))
     if spectra is not None:
         beside = compared(pieces, transmission, choices.THRESHOLDS.target_cutoff * spectra.bandwidth, spectra, rate)
         notes += findings_on_velocities(beside, model.row_names, processing, free)
@@ -152,7 +151,7 @@ def prepared(
         if "delay" in free:
             delay = _delay(log, transmission, by_positions(processing, beside), model, rate, notes)
     segments = processed(log, transmission, processing, delay)
-    if spectra is not None and "lowpass" not in free:
+    if spectra is not None and "lowpass" not in free and transmission.body is None:
         v = segments[0].v if len(segments) == 1 else np.concatenate([segment.v for segment in segments])
         notes += findings_on_filters(spectra, processing, v, model, rate)
     pieces, _ = even_segments(log, processing)
@@ -162,6 +161,15 @@ def prepared(
     times = [stamp[::step] for stamp in stamps]
     band = signals.PASSED_BAND if processing.decimate and "decimate" in free else 1.0
     return PreparedLog(tuple(segments), tuple(times), processing, rate, delay, tuple(notes), error_band=band)
+
+
+def slides_of(robot: Robot) -> list[bool]:
+    """Which positions are lengths, for all columns of positions: those of prismatic joints, and of a base's place."""
+    found: list[bool] = []
+    for joint in robot.independent_joints:
+        lengths = 3 if joint.kind is JointKind.FREE_FLYER else int(joint.kind is JointKind.PRISMATIC)
+        found += [True] * lengths + [False] * (joint.kind.nq - lengths)
+    return found
 
 
 def rounded_rate(rate: float) -> float:

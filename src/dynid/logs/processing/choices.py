@@ -239,11 +239,13 @@ def with_threshold(
     """The processing with a velocity threshold for each joint; the choice is added to the notes."""
     _, top = _speeds(log, transmission, processing, rate)
     noise = THRESHOLDS.noisy_speed * spectra.speed_noise(_band(processing, spectra))
+    noise = noise if transmission.body is None else noise[transmission.body.single[0]]
     slow = THRESHOLDS.slow_speed * top
     values = np.maximum(np.minimum(noise, THRESHOLDS.largest_slow_speed * THRESHOLDS.slow_speed * top), slow)
     found: dict[str, Any] = {"thresholds": values.tolist(), "share": THRESHOLDS.slow_speed}
     notes.append(Finding.of("processing-velocity-threshold", "processing.velocity_threshold", **found))
-    return processing.but(velocity_threshold=tuple(values.tolist()))
+    of_rows = values.tolist() if transmission.body is None else transmission.body.thresholds(values.tolist())
+    return processing.but(velocity_threshold=None if of_rows is None else tuple(of_rows))
 
 
 def _band(processing: Processing, spectra: Spectra) -> float:
@@ -252,7 +254,7 @@ def _band(processing: Processing, spectra: Spectra) -> float:
 
 def _speeds(log: Log, transmission: Transmission, processing: Processing, rate: float) -> tuple[Array, Array]:
     """Speeds of the joints at each sample as logged, and each joint's top speed."""
-    q = transmission.joint_positions(log.position)
+    q = transmission.joint_positions(log.position[:, transmission.driven])
     if processing.lowpass is not None and processing.lowpass < 0.5 * rate and len(q) > 100:
         q = signals.lowpass(q, rate, processing.lowpass, processing.order)
     steps = np.gradient(log.time)[:, None]

@@ -146,10 +146,23 @@ def tried(
                 settings = plain.but(lowpass=lowpass, velocity=source)
                 chunks = [segment_of(piece, transmission, settings, rate, 0.0)[::step] for piece in stretches]
                 if keep is None:
-                    keep = _fast(chunks, model) & measured & moves & _measured(chunks)
-                a = np.concatenate([chunk.a[:, model.rows] for chunk in chunks])
-                found.append((cutoff, source, equations.left(chunks, keep) ** 2, np.mean(a[:, moves] ** 2, axis=0)))
+                    keep = _fast(chunks, model) & measured & _deciding(model, moves) & _measured(chunks)
+                a = np.concatenate([chunk.a for chunk in chunks])[:, _moving(model, moves)]
+                found.append((cutoff, source, equations.left(chunks, keep) ** 2, np.mean(a**2, axis=0)))
     return _compared(found, keep) if keep is not None and keep.any() else []
+
+
+def _moving(model: DynamicModel, moves: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which accelerations are those of joints that move, shape (nv,), by which positions move, shape (nq,)."""
+    found = np.zeros(model.robot.nv, dtype=bool)
+    for joint in model.robot.independent_joints:
+        found[joint.v] = moves[joint.q].any()
+    return found
+
+
+def _deciding(model: DynamicModel, moves: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which rows decide: those of joints that move; those of a base or spherical joint always, shape (rows,)."""
+    return (_moving(model, moves) | model.robot.turning)[model.rows]
 
 
 def _stretches(pieces: Sequence[Log]) -> Iterator[Log]:
@@ -173,9 +186,10 @@ def _measured(chunks: Sequence[Chunk]) -> NDArray[np.bool_]:
 
 
 def _fast(chunks: Sequence[Chunk], model: DynamicModel) -> NDArray[np.bool_]:
-    """Which rows count: those of joints that are not slow; shape (samples, rows)."""
+    """Which rows count: those of joints that are not slow, and all without friction; shape (samples, rows)."""
     speed = np.abs(np.concatenate([chunk.v[:, model.rows] for chunk in chunks]))
-    return speed > THRESHOLDS.slow_speed * np.quantile(speed, 0.999, axis=0)
+    is_fast = speed > THRESHOLDS.slow_speed * np.quantile(speed, 0.999, axis=0)
+    return is_fast | model.robot.turning[model.rows]
 
 
 class Equations:

@@ -183,6 +183,12 @@ def joined(parts: list[Log]) -> Log:
     for name in SIGNALS:
         if getattr(parts[0], name) is not None:
             arrays[name] = np.concatenate([getattr(part, name) for part in parts])
+    if (contacts := parts[0].contacts) is not None:
+        wrenches = [[np.asarray(one.wrench) for one in part.contacts or ()] for part in parts]
+        arrays["contacts"] = tuple(
+            one.changed(lambda _, k=k: np.concatenate([of_part[k] for of_part in wrenches]))
+            for k, one in enumerate(contacts)
+        )
     if any(part.missing is not None for part in parts):
         flags = [np.zeros(part.torque.shape, dtype=bool) if part.missing is None else part.missing for part in parts]
         arrays["missing"] = np.concatenate(flags)

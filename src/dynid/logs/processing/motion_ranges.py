@@ -85,11 +85,15 @@ class Motion:
         """
         found, warmth = [], []
         for chunk in (piece for segment in segments for piece in pieces(segment)):
-            fast = None if thresholds is None else np.abs(chunk.v) >= np.asarray(thresholds)
-            both = fast if chunk.keep is None else chunk.keep if fast is None else chunk.keep & fast
+            of_rows = thresholds is not None and len(thresholds) not in (1, chunk.v.shape[1])  # of some joints alone
+            fast = None if thresholds is None or of_rows else np.abs(chunk.v) >= np.asarray(thresholds)
+            keep = chunk.keep
+            if keep is not None and keep.shape != chunk.v.shape:  # rows of a base alone, for all joints
+                keep = np.broadcast_to(keep.any(axis=1, keepdims=True), chunk.v.shape)
+            both = fast if keep is None else keep if fast is None else keep & fast
             everywhere = Speeds.of(chunk.v, None)
-            kept = everywhere if chunk.keep is None else Speeds.of(chunk.v, chunk.keep)
-            found.append([kept, kept if both is chunk.keep else Speeds.of(chunk.v, both), everywhere])
+            kept = everywhere if keep is None else Speeds.of(chunk.v, keep)
+            found.append([kept, kept if both is keep else Speeds.of(chunk.v, both), everywhere])
             if chunk.temperature is not None:
                 warmth.append([chunk.temperature.min(axis=0), chunk.temperature.max(axis=0)])
         kept, counted, everywhere = (Speeds.joined(parts) for parts in zip(*found, strict=True))

@@ -12,6 +12,8 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding, has
 from dynid.logs.drive import check_count, transmission_of
+from dynid.logs.floating_body import FloatingBody
+from dynid.logs.floating_checks import findings_on_floating
 from dynid.logs.log import Log
 from dynid.logs.magnitudes import findings_on_magnitudes
 from dynid.logs.processing.automatic import PreparedLog, prepared
@@ -22,13 +24,15 @@ from dynid.logs.processing.periods import averaged, processed_period
 from dynid.logs.processing.states import step_of
 from dynid.logs.readers.source import Progress, silent
 from dynid.logs.settings import Drive, Processing
-from dynid.logs.sources import require_single_axes
 from dynid.logs.timing import TIMING, Timing, check_time, findings_on_time
 from dynid.model import DynamicModel, dry_directions, loaded
 from dynid.robot import Joint, Robot
 
 if TYPE_CHECKING:
     from dynid.logs.stored_log import StoredLog
+
+OF_SINGLE_AXES = frozenset(("unmeasured", "idle", "velocity", "delay"))
+"""What is not chosen for robots with a floating base, whose rests count: postures say where masses are."""
 
 FILTERS = frozenset(("lowpass", "velocity", "derivative", "trim", "decimate", "row_trim", "velocity_threshold"))
 """What a log takes over from another that was processed before it."""
@@ -65,16 +69,22 @@ def prepare(
         InvalidRequestError: If the drives, the processing or the model do not fit the log.
         UnknownNameError: If a joint is named that the robot does not have.
     """
-    require_single_axes(model.robot)
     progress("Looking at the signals")
+    body = FloatingBody(model) if model.robot.has_quaternions else None
+    if body is not None:
+        log = _of_floating(log, body, processing)
     stated = stated_processing(processing, drive, model.robot)
     free = _free(processing, drive) if choose else frozenset[str]()
+    if body is not None:
+        free, stated = free - OF_SINGLE_AXES, stated.but(velocity_threshold=body.thresholds(stated.thresholds))
+        free = free if model.terms else free - {"velocity_threshold"}
     if like is not None:
         again = free & FILTERS
         stated = stated.but(**{key: getattr(like, key) for key in again})
         free -= again
     carried = log.load
-    timing, transmission = None, replace(transmission_of(drive, model.robot), dry=dry_directions(model))
+    transmission = replace(transmission_of(drive, model.robot), dry=dry_directions(model), body=body)
+    timing = None
     _require_temperature(log, model, processing)
     if is_long(log, stated):
         ready, looked_at, timing, sample = prepared_in_windows(
@@ -96,17 +106,33 @@ def prepare(
         looked_at = ready if same else without_carried(looked_at, carried, model, drive)
     noticed = findings_on_log(log, drive, ready.processing, timing)
     sizes: Iterable[Finding] = ()
-    if not log.is_commanded:  # a law's torques are in its own units, and those are looked at with its gains
+    if body is not None:
+        sizes = findings_on_floating(log, body, [*map(loaded, looked_at.segments)], looked_at.times)
+    elif not log.is_commanded:  # a law's torques are in its own units, and those are looked at with its gains
         sizes = findings_on_magnitudes(model, [*map(loaded, looked_at.segments)], drive, ready.processing.unmeasured)
     findings = (*noticed, *sizes, *ready.findings, *findings_on_samples(log, looked_at, model))
     return replace(ready, findings=findings, weight=log.weight)
+
+
+def _of_floating(log: Log | StoredLog, body: FloatingBody, processing: Processing) -> Log:
+    """A log of a robot with a floating base or spherical joints that can be prepared; its velocities are derived.
+
+    Raises:
+        InvalidRequestError: If it is of another robot, or periods are to be averaged; what `FloatingBody.require_log`
+            refuses, too.
+    """
+    if processing.period is not None:
+        raise InvalidRequestError("periods of a floating base are not averaged; leave processing.period out")
+    log = log if isinstance(log, Log) else log[:]
+    body.require_log(log)
+    return replace(log, velocity=None)
 
 
 def stated_processing(processing: Processing, drive: Drive, robot: Robot) -> Processing:
     """The processing as stated, with one velocity threshold for each joint, and the drives that measured nothing."""
     threshold = processing.velocity_threshold
     if threshold is not None and not isinstance(threshold, tuple):
-        threshold = (threshold,) * robot.nv
+        threshold = (threshold,) * len(robot.axes)
     check_count("processing.velocity_threshold", threshold, robot)
     unmeasured = tuple(robot.joint(name).name for name in drive.unmeasured or ())
     return processing.but(velocity_threshold=threshold, unmeasured=unmeasured)
@@ -224,7 +250,9 @@ def findings_on_samples(log: Log, prepared: PreparedLog, model: DynamicModel) ->
         model: The model.
     """
     found: list[Finding] = []
-    for joint, torque in zip(model.row_names, log.torque.T, strict=True):
+    for joint, torque in zip(
+        [joint.name for joint in model.robot.axes], _driven_torques(log, model.robot).T, strict=True
+    ):
         if joint not in prepared.processing.unmeasured:
             found += _on_torque(f"joint '{joint}'", torque)
     for joint in model.robot.independent_joints:
@@ -232,18 +260,27 @@ def findings_on_samples(log: Log, prepared: PreparedLog, model: DynamicModel) ->
     return tuple(found)
 
 
+def _driven_torques(log: Log, robot: Robot) -> Array:
+    """Torques of the joints of one axis, shape (samples, axes); none where a log has none."""
+    if not log.has_torques:
+        return np.zeros((0, len(robot.axes)))
+    return log.torque[:, [joint.v.start - (robot.nv - log.torque.shape[1]) for joint in robot.axes]]
+
+
 def findings_on_rest(model: DynamicModel, logs: Sequence[PreparedLog]) -> tuple[Finding, ...]:
     """Findings on joints that move in none of the logs."""
     if not logs:
         return ()
     found = Speeds.joined([log.motion.everywhere for log in logs])
-    moves = (found.highest > found.lowest)[model.rows]
-    still = [joint for joint, moved in zip(model.row_names, moves, strict=True) if not moved]
+    moves = found.highest > found.lowest
+    still = [joint.name for joint in model.robot.axes if not moves[joint.v].any()]
     return tuple(Finding.of("joint-never-moves", f"joint '{joint}'") for joint in still)
 
 
 def _on_torque(subject: str, torque: Array) -> Iterator[Finding]:
     torque = np.ascontiguousarray(torque)
+    if not len(torque):
+        return
     largest, smallest = torque.max(), torque.min()
     if largest == smallest:
         yield Finding.of("torque-constant", subject, torque=float(torque[0]), samples=len(torque))

@@ -76,17 +76,21 @@ def fewest_samples(processing: Processing) -> int:
 
 def segment_of(log: Log, transmission: Transmission, processing: Processing, rate: float, delay: float) -> Chunk:
     """The samples of one piece of a log after processing; arguments as `processed`."""
-    q = transmission.joint_positions(log.position)
-    torque = signals.delayed(transmission.joint_torques(log.torque), rate, -delay)
+    body = transmission.body
+    q = positions_of(log, transmission)
     if processing.median is not None:
         q = signals.median(q, processing.median)
     if processing.lowpass is not None:
         q = signals.lowpass(q, rate, processing.lowpass, processing.order)
+    torque = transmission.joint_torques(log.torque[:, transmission.driven_rows])
+    torque = signals.delayed(torque if body is None else body.torques(log, torque, q), rate, -delay)
     if processing.torque_lowpass is not None:
         torque = signals.lowpass(torque, rate, processing.torque_lowpass, processing.order)
     velocity = None if processing.velocity == "derived" else log.velocity
     logged = None if velocity is None else transmission.joint_velocities(velocity)
     q, v, a = _with_derivatives(q, logged, rate, processing)
+    if body is not None:
+        q, v, a = body.robot.motion_of(q, v, a)
     measured = _measured(log, transmission, rate, delay)
     step = step_of(rate, processing.rate)
     q, v, a, torque = (signals.trimmed(x, processing.trim)[::step] for x in (q, v, a, torque))
@@ -95,18 +99,31 @@ def segment_of(log: Log, transmission: Transmission, processing: Processing, rat
     if processing.decimate:
         keep = _inner(torque.shape, processing)
     elif processing.velocity_threshold is not None:
-        keep = transmission.moving(v, np.array(processing.velocity_threshold))
+        of_rows = v if body is None else v[:, list(body.model.row_indices)]
+        keep = transmission.moving(of_rows, np.array(processing.velocity_threshold))
     if measured is not None:
         counted = measured | _slower_sources(measured, processing)
         keep = counted if keep is None else keep & counted
     return Chunk(q, v, a, torque, keep, measured=measured)
 
 
+def positions_of(log: Log, transmission: Transmission) -> Array:
+    """Positions of a log on the joints' side, with the pose of a floating base, shape (samples, nq)."""
+    q = transmission.joint_positions(log.position[:, transmission.driven])
+    return q if transmission.body is None else transmission.body.positions(log, q)
+
+
 def _measured(log: Log, transmission: Transmission, rate: float, delay: float) -> NDArray[np.bool_] | None:
     """Which torques of joints were measured, shape (samples, joints); None for all."""
-    if log.missing is None:
+    if transmission.body is not None:
+        whole = transmission.body.measured(log)
+        if whole is None:
+            return None
+        missing = ~whole
+    elif log.missing is None:
         return None
-    missing = np.abs(log.missing.astype(float) @ transmission.joint_torques(np.eye(log.missing.shape[1]))) > 0.0
+    else:
+        missing = np.abs(log.missing.astype(float) @ transmission.joint_torques(np.eye(log.missing.shape[1]))) > 0.0
     early, late = math.floor(delay * rate), math.ceil(delay * rate)
     rows = np.arange(len(missing))
     return ~np.logical_or(*(missing[np.clip(rows + k, 0, len(rows) - 1)] for k in (early, late)))
