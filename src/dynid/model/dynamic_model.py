@@ -12,7 +12,7 @@ import numpy as np
 
 from dynid.arrays import Array, Indices
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
-from dynid.model.equations import combinations, equation_names, measured_rows
+from dynid.model.equations import combinations, equation_names, measured_rows, source_rows
 from dynid.model.kernels.kernel import require_memory, stacked_rows
 from dynid.model.kernels.row_layout import RowLayout
 from dynid.model.observed import Observed
@@ -159,11 +159,12 @@ class DynamicModel:
         q, v, a = self.robot.states(q, v, a)
         if self.observed.at_rest and (v.any() or a.any()):
             raise InvalidRequestError("a model of gravity only takes states at rest: leave v and a out")
-        rows = self._dense.evaluate(q, v, a)
-        if self.observed.combines_rows:
-            A = combinations(self.robot, self.observed, q)
-            return np.einsum("ser,rsp->esp", A, stacked_rows(rows), optimize=True)
-        return stacked_rows([rows[row] for row in self.row_indices])
+        rows, sources = self._dense.evaluate(q, v, a), source_rows(self.robot, self.observed)
+        W = stacked_rows([rows[row] for row in sources])
+        if not self.observed.combines_rows:
+            return W
+        A = combinations(self.robot, self.observed, q)[:, :, sources]
+        return np.ascontiguousarray((A @ W.transpose(1, 0, 2)).transpose(1, 0, 2))
 
     def layout(self, columns: Sequence[Sequence[int] | Indices], spare: int = 0) -> RowLayout:
         """A layout of the observed rows with some columns only.
@@ -211,7 +212,7 @@ class DynamicModel:
     def entry_count(self) -> int:
         """About how many numbers of W, at one state, are not always zero."""
         if self.observed.combines_rows:
-            return len(self.names) * (self.row_count + self.robot.nv)
+            return len(self.names) * self.row_count
         deep: list[int] = []  # rows that act on each link
         for joint in self.robot.joints:
             deep.append(joint.kind.nv + (deep[joint.parent] if joint.parent != WORLD else 0))
@@ -251,8 +252,8 @@ class DynamicModel:
 
     @cached_property
     def _dense(self) -> RowLayout:
-        """All columns of the rows that equations are made of: of all rows, where they are combined."""
-        wanted = range(self.robot.nv) if self.observed.combines_rows else self.row_indices
+        """All columns of the rows that equations are made of."""
+        wanted = source_rows(self.robot, self.observed)
         columns = [range(len(self.names)) if row in wanted else () for row in range(self.robot.nv)]
         return RowLayout.of(self.robot, self.terms, columns)
 
