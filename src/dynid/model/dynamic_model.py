@@ -12,13 +12,13 @@ import numpy as np
 
 from dynid.arrays import Array, Indices
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
-from dynid.model.equations import combinations, equation_names, measured_rows
+from dynid.model.equations import combinations, equation_names, measured_rows, source_rows
 from dynid.model.kernels.kernel import require_memory, stacked_rows
 from dynid.model.kernels.row_layout import RowLayout
 from dynid.model.observed import Observed
 from dynid.model.parameters import Parameter, link_parameters, matching
 from dynid.model.terms import Combined, JointTerm, NonlinearParameter, Term, parse_terms
-from dynid.robot import SIZE, WORLD, Robot, as_robot
+from dynid.robot import CHANNELS, SIZE, WORLD, Joint, JointKind, Robot, as_robot
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -159,11 +159,12 @@ class DynamicModel:
         q, v, a = self.robot.states(q, v, a)
         if self.observed.at_rest and (v.any() or a.any()):
             raise InvalidRequestError("a model of gravity only takes states at rest: leave v and a out")
-        rows = self._dense.evaluate(q, v, a)
-        if self.observed.combines_rows:
-            A = combinations(self.robot, self.observed, q)
-            return np.einsum("ser,rsp->esp", A, stacked_rows(rows), optimize=True)
-        return stacked_rows([rows[row] for row in self.row_indices])
+        rows, sources = self._dense.evaluate(q, v, a), source_rows(self.robot, self.observed)
+        W = stacked_rows([rows[row] for row in sources])
+        if not self.observed.combines_rows:
+            return W
+        A = combinations(self.robot, self.observed, q)[:, :, sources]
+        return np.ascontiguousarray((A @ W.transpose(1, 0, 2)).transpose(1, 0, 2))
 
     def layout(self, columns: Sequence[Sequence[int] | Indices], spare: int = 0) -> RowLayout:
         """A layout of the observed rows with some columns only.
@@ -211,7 +212,7 @@ class DynamicModel:
     def entry_count(self) -> int:
         """About how many numbers of W, at one state, are not always zero."""
         if self.observed.combines_rows:
-            return len(self.names) * (self.row_count + self.robot.nv)
+            return len(self.names) * self.row_count
         deep: list[int] = []  # rows that act on each link
         for joint in self.robot.joints:
             deep.append(joint.kind.nv + (deep[joint.parent] if joint.parent != WORLD else 0))
@@ -251,8 +252,8 @@ class DynamicModel:
 
     @cached_property
     def _dense(self) -> RowLayout:
-        """All columns of the rows that equations are made of: of all rows, where they are combined."""
-        wanted = range(self.robot.nv) if self.observed.combines_rows else self.row_indices
+        """All columns of the rows that equations are made of."""
+        wanted = source_rows(self.robot, self.observed)
         columns = [range(len(self.names)) if row in wanted else () for row in range(self.robot.nv)]
         return RowLayout.of(self.robot, self.terms, columns)
 
@@ -263,12 +264,8 @@ class DynamicModel:
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
-        """Names of the observed rows: the joint's, or `JOINT[k]` for joints of several degrees of freedom."""
-        names = [
-            joint.name if joint.kind.nv == 1 else f"{joint.name}[{k}]"
-            for joint in self.robot.independent_joints
-            for k in range(joint.kind.nv)
-        ]
+        """Names of the observed rows: the joint's, `JOINT[k]` of spherical ones, `base Fx` and so on of a free base."""
+        names = [name for joint in self.robot.independent_joints for name in _row_names(joint, self.robot)]
         of_rows = tuple(names[row] for row in self.row_indices)
         return equation_names(self.observed, of_rows) if self.observed.combines_rows else of_rows
 
@@ -306,6 +303,14 @@ class DynamicModel:
             accelerations = np.broadcast_to(unit, (len(positions), self.robot.nv))
             columns.append(self.inverse_dynamics(positions, None, accelerations, parameters) - at_rest)
         return np.stack(columns, axis=-1)
+
+
+def _row_names(joint: Joint, robot: Robot) -> list[str]:
+    """Names of the rows of one joint."""
+    if joint.kind is JointKind.FREE_FLYER:
+        name = "base" if robot.has_floating_base and joint is robot.joints[0] else joint.name
+        return [f"{name} {channel}" for channel in CHANNELS]
+    return [joint.name] if joint.kind.nv == 1 else [f"{joint.name}[{k}]" for k in range(joint.kind.nv)]
 
 
 def driven_along(model: DynamicModel, kind: type[JointTerm]) -> set[str]:

@@ -38,6 +38,12 @@ def measured_rows(robot: Robot, observed: Observed) -> list[int]:
     return sorted(rows)
 
 
+def source_rows(robot: Robot, observed: Observed) -> list[int]:
+    """Indices of the rows that equations are made of: the measured ones, and for combinations those of the base."""
+    base = range(6) if observed.combines_rows else ()
+    return sorted({*base, *measured_rows(robot, observed)})
+
+
 def eliminates_from_base(observed: Observed) -> bool:
     """Whether base rows are among those that unmeasured forces are eliminated from: where none fixes the base."""
     return observed.eliminates_contacts and all(body.endswith(POINT) for body in observed.stands_on)

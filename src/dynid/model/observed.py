@@ -63,10 +63,12 @@ class Observed:
     """The wrench on the base, which moves."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.measured, str):
-            raise InvalidRequestError(
-                f"what is measured is a tuple of words, such as ('{WRENCH}',); see Observed.named"
-            )
+        for name in ("measured", "stands_on"):
+            words = vars(self)[name]
+            if isinstance(words, str):
+                raise InvalidRequestError(f"{name} is a tuple of words, such as ('{words}',)")
+            vars(self)[name] = tuple(words)
+        vars(self)["point"] = tuple(float(value) for value in self.point)
 
     @staticmethod
     def named(name: str | Observed) -> Observed:

@@ -90,9 +90,10 @@ def sampled_rows(model: DynamicModel, rng: np.random.Generator) -> list[Row]:
     """The columns that act on each row of W, and their values at random states."""
     samples = sample_count(model)
     parts = [random_states(model, min(200, samples - start), rng) for start in range(0, samples, 200)]
-    states = (np.concatenate(of_parts) for of_parts in zip(*parts, strict=True))
     if model.observed.combines_rows:
-        return list(zip(model.acting, model.regressor(*states), strict=True))
+        matrices = np.concatenate([model.regressor(*states) for states in parts], axis=1)
+        return list(zip(model.acting, matrices, strict=True))
+    states = (np.concatenate(of_parts) for of_parts in zip(*parts, strict=True))
     matrices = model.layout([columns.tolist() for columns in model.acting]).evaluate(*states)
     return [(columns, matrices[row]) for columns, row in zip(model.acting, model.row_indices, strict=True)]
 

@@ -31,6 +31,9 @@ _MOST_STEPS = 25
 _DAMPING = 1e-3
 """Damping of its steps, relative to the error [m, rad]: it fades with the error, and the last steps have none."""
 
+_LEAST_DAMPING = 1e-13
+"""Damping that is always there [m^2, rad^2]."""
+
 _NEAR_NEUTRAL = 0.2
 """Part of a random pose of the base at which postures on points begin: half a radian from the neutral one, or so."""
 
@@ -307,5 +310,8 @@ def rotations_as_quaternions(rotations: Array) -> Array:
 
 def _least(J: Array, damping: Array, errors: Array) -> Array:
     """The damped smallest steps that take errors away, shape (samples, nv)."""
-    forces = np.linalg.solve(J @ J.transpose(0, 2, 1) + damping, errors[:, :, None])
+    # Contacts may constrain a motion twice: without any damping the matrix would be singular.
+    forces = np.linalg.solve(
+        J @ J.transpose(0, 2, 1) + damping + _LEAST_DAMPING * np.eye(J.shape[1]), errors[:, :, None]
+    )
     return -(J.transpose(0, 2, 1) @ forces)[:, :, 0]
