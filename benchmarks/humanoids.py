@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from tests.floating_motions import StandingMotion, along, leg_by_leg, postures, swinging
-from tests.floating_robots import GO1, ICUB, TALOS, LeggedRobot
+from tests.floating_robots import GO1, ICUB, SOLO, TALOS, LeggedRobot
 from tests.floating_scores import score, torque_error, unseen_postures
 from tests.floating_sensors import measured
 from tests.floating_simulation import Run, residual, simulate
@@ -33,7 +33,7 @@ from benchmarks.ground_wrench import direct
 from dynid import DynamicModel, Log, identify
 from dynid.arrays import Array
 
-ROBOTS = {"talos": TALOS, "icub": ICUB, "go1": GO1}
+ROBOTS = {"talos": TALOS, "icub": ICUB, "go1": GO1, "solo12": SOLO}
 
 
 @dataclass(frozen=True, eq=False)

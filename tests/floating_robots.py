@@ -136,3 +136,23 @@ GO1 = LeggedRobot(
     coulomb=0.2,
 )
 """Unitree's Go1, whose feet are points."""
+
+SOLO = LeggedRobot(
+    "Solo12",
+    "solo12.urdf",
+    ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"),
+    {
+        f"{end}{side}_{joint}": q * (out if joint == "HAA" else bend)
+        for end, bend in (("F", 1.0), ("H", -1.0))
+        for side, out in (("L", 1.0), ("R", -1.0))
+        for joint, q in (("HAA", 0.1), ("HFE", 0.8), ("KFE", -1.6))
+    },
+    (0.0, 0.0, 0.0, 0.0),
+    pelvis=(0.02, 0.02, 0.03, 0.12, 0.12, 0.15),
+    leg_reach=0.6,
+    is_pointed=True,
+    viscous=0.01,
+    coulomb=0.02,
+    armature=0.003,
+)
+"""Solo12, a quadruped of 2.5 kg; its home is the standing posture of its SRDF."""
