@@ -134,6 +134,8 @@ def reference_optimum(problem: Problem) -> float:
         holds.append(X >> 0)
         if problem.prior.kind is PriorKind.LOG_DET:
             cost += problem.prior.weight * (cp.trace(X) - cp.log_det(X) - 4.0)
+        if problem.prior.kind is PriorKind.PULLBACK:
+            cost += problem.prior.weight * 0.5 * cp.sum_squares(X - np.eye(4))
         if problem.prior.kind is PriorKind.EUCLIDEAN:
             r = np.sqrt(np.trace(J0[:3, :3]) / J0[3, 3])
             scale = J0[3, 3] * np.array([1.0] + [r] * 3 + [r**2] * 6)

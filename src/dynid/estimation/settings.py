@@ -83,7 +83,7 @@ class PhysicalSettings(Table):
     """`[physical]`: physically consistent links; masses [kg], centres of mass [m] in joint frames."""
 
     fit: StrictBool = True
-    prior: Literal["logdet", "euclidean", "none"] = "logdet"
+    prior: Literal["logdet", "pullback", "euclidean", "none"] = "logdet"
     weight: Annotated[float, Field(strict=True, ge=0.01, le=1e6)] | Literal["auto", "cross-validation"] = "auto"
     reference: Name | None = None
     total_mass: MassRange | None = None

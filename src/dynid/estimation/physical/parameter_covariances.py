@@ -93,7 +93,7 @@ def _curvature(problem: Problem, p: Array) -> Array:
     units = np.linalg.inv(stacked(inertia.pseudo_inertia_basis()))  # stacked unit vectors as 10-vectors
     matrices = np.array([inertia.to_pseudo_inertia(unit) for unit in units])
     for n, (k, L, weight) in enumerate(zip(problem.heavy, problem.roots, problem.weights.tolist(), strict=True)):
-        if problem.prior.kind is not PriorKind.EUCLIDEAN:
+        if not problem.prior.kind.is_square:
             half = np.linalg.solve(L, inertia.to_pseudo_inertia(p[problem.columns(k)]))
             turned = np.linalg.inv(np.linalg.solve(L, half.T)) @ matrices
             own = slice(size * n, size * (n + 1))
