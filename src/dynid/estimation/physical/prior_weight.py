@@ -121,9 +121,7 @@ def cross_validated(parts: Sequence[Factor], problem: Problem, spread: float) ->
     squares = {w: _squares(parts, values) for w, values in found.items()}
     total = sum(part.residual_squares(np.zeros(len(part.names))) for part in parts)
     best = min(squares, key=lambda w: float(squares[w].sum()), default=THRESHOLDS.untried_weight)
-    larger = sorted(w for w in squares if w > best)
-    worse = next((k for k, w in enumerate(larger) if not _is_as_good(squares[w], squares[best])), len(larger))
-    chosen = [best, *larger][worse]
+    chosen = max((w for w in squares if w > best and _is_as_good(squares[w], squares[best])), default=best)
     relative = {w: float(np.sqrt(squares[w].sum() / total)) if total else 0.0 for w in sorted(squares)}
     return WeightChoice(chosen, spread, relative, best, tuple(found.get(chosen, ())))
 

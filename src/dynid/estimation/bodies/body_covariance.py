@@ -1,0 +1,113 @@
+"""How sure physically consistent bodies are: by the data, the prior and the conditions that hold at the optimum.
+
+Near the optimum x the objective is a parabola with the curvature D of the data and P of the prior, as in
+`parameter_covariances`: without conditions, errors have the covariance V = (D + P)^-1 (D + s P) (D + P)^-1 about the
+minimum of the parabola, x - (D + P)^-1 g with the slope g at x. Where the conditions on a body are active, its part g_k
+of the slope is not zero, and `g_k' (x' - x) >= 0` holds for everything that they allow: they are convex, and x is
+optimal. So the errors are normal, cut off there. What is reported is their second moment about x, which is the
+reported value: a bias towards the bound counts, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.estimation.bodies.truncated_normal import truncated_moments
+from dynid.estimation.physical.cone_program import stacked
+from dynid.estimation.physical.parameter_covariances import curvatures
+from dynid.estimation.physical.semidefinite import PriorKind, Problem
+from dynid.robot import inertia
+
+ACTIVE_STDS = 0.05
+"""A body's part of the slope at the optimum, in standard deviations along it, below which it is the solver's rounding:
+optima are accurate to a hundredth of one."""
+
+
+UNDETERMINED = 1e-6
+"""Part of a parameter in undetermined directions above which it is undetermined: others are rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class BodyErrors:
+    """How sure bodies are.
+
+    Attributes:
+        covariance: Of the standard parameters, shape (parameters, parameters).
+        undetermined: Directions in which nothing determines them: the data do not, and there is no prior; shape
+            (parameters, directions).
+        from_data: Share of the prior's variance that the data take away, shape (parameters,).
+        scatter: How many times larger than stated the prior's variances are, by how far the data moved the bodies; at
+            least 1.
+        scatter_count: Number of parameters that this rests on.
+        held: Positions of the bodies that conditions hold.
+    """
+
+    covariance: Array
+    undetermined: Array
+    from_data: Array
+    scatter: float
+    scatter_count: float
+    held: tuple[int, ...]
+
+
+def body_errors(problem: Problem, p: Array, expected: Array) -> BodyErrors:
+    """How sure bodies are that were fitted to a problem.
+
+    Args:
+        problem: The problem; all bodies have mass.
+        p: Its optimum, shape (parameters,).
+        expected: Where the prior alone has its optimum, shape (parameters,).
+    """
+    C = problem.to_parameters
+    D, P = curvatures(problem, p)
+    V = np.linalg.inv(D + P)
+    x, slope = np.linalg.solve(C, p), np.zeros(len(C))
+    change = x - np.linalg.solve(C, expected)
+    count = len(P) - float(np.trace(V @ P))
+    s = max(1.0, float(change @ P @ change) / max(count, 1.0))
+    slope = _slope(problem, x)
+    rows, held = [], []
+    for n, k in enumerate(problem.heavy):
+        own = problem.columns(n)
+        if slope[own] @ V[own, own] @ slope[own] > ACTIVE_STDS**2:
+            row = np.zeros(len(x))
+            row[own] = slope[own]
+            rows.append(row)
+            held.append(k)
+    errors = V @ (D + s * P) @ V
+    if problem.prior.kind is PriorKind.NONE:
+        return BodyErrors(*_of_data_alone(problem), s, count, tuple(held))
+    share = 1.0 - np.diag(C @ errors @ C.T) / np.diag(s * C @ np.linalg.solve(P, C.T))
+    mean = -V @ np.sum(rows, axis=0) if rows else np.zeros(len(x))
+    mean, errors = truncated_moments(mean, errors, np.array(rows).reshape(-1, len(x)))
+    about = C @ (errors + np.outer(mean, mean)) @ C.T
+    nothing = np.zeros((len(C), 0))
+    return BodyErrors(0.5 * (about + about.T), nothing, np.clip(share, 0.0, 1.0), s, count, tuple(held))
+
+
+def _slope(problem: Problem, x: Array) -> Array:
+    """Half the gradient of the objective at x."""
+    A, c = problem.squares()
+    slope = A.T @ (A @ x - c)
+    if not problem.prior.kind.is_square:
+        for n, weight in enumerate(problem.weights):
+            own = problem.columns(n)
+            X = inertia.to_pseudo_inertia(problem.to_parameters[problem.columns(problem.heavy[n])] @ x)
+            half = np.linalg.solve(problem.roots[n], X)
+            X = np.linalg.solve(problem.roots[n], half.T)
+            inverse = np.linalg.inv(X) if problem.prior.kind is PriorKind.LOG_DET else np.zeros((4, 4))
+            slope[own] += 0.5 * weight * (stacked(np.eye(4)) - stacked(inverse))
+    return slope
+
+
+def _of_data_alone(problem: Problem) -> tuple[Array, Array, Array]:
+    """Covariance of what the data alone determine, the directions that they do not, and which parameters they do."""
+    K, sizes = problem.base.regrouping, np.linalg.norm(problem.to_parameters, axis=1)
+    back = sizes[:, None] * np.linalg.pinv(K * sizes)
+    half = np.linalg.solve(problem.factor.R.T, back.T)
+    left = np.linalg.svd(K * sizes)[2][len(K) :].T
+    is_determined = np.linalg.norm(left, axis=1) < UNDETERMINED
+    return half.T @ half, sizes[:, None] * left, is_determined.astype(float)
