@@ -1,8 +1,8 @@
-"""Trees of bodies with regressors by Pinocchio: a human-like one on spherical joints, and a chain that floats in space."""
+"""Trees of bodies with regressors by Pinocchio: a human-like one on spherical joints, and a satellite with an arm."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
@@ -48,7 +48,7 @@ class Bodies:
         prior: What is expected, shape (bodies, 10).
         bounds: What holds all mass of each.
         tilt: How far the base turns [rad].
-        gravity_only: Share of samples at rest.
+        at_rest: Share of samples at rest.
     """
 
     names: tuple[str, ...]
@@ -59,7 +59,7 @@ class Bodies:
     at_rest: float
 
     def rows(self, samples: int, rng: np.random.Generator) -> Array:
-        """The wrench's rows of the regressor in random states, along the base and about its origin, (6 samples, 10 n)."""
+        """Rows of the wrench in random states, along the base and about its origin, (6 samples, 10 bodies)."""
         data, found = self.model.createData(), []
         nv = self.model.nv
         for k in range(samples):
@@ -85,7 +85,9 @@ class Bodies:
                 pseudo-inertia as a whole.
         """
         draw = _by_parts if by_parts else _as_a_whole
-        return np.array([_inside(body, own, draw, spread, rng) for body, own in zip(self.prior, self.bounds, strict=True)])
+        return np.array(
+            [_inside(body, own, draw, spread, rng) for body, own in zip(self.prior, self.bounds, strict=True)]
+        )
 
 
 def person() -> Bodies:
@@ -140,6 +142,3 @@ def _by_parts(body: Array, spread: float, rng: np.random.Generator) -> Array:
     factor = 1.0 + spread * rng.normal()
     other = factor * S @ about @ S.T * (1.0 + spread * rng.normal())
     return inertia.from_mass_com_inertia(mass * factor, centre + spread * radii * rng.normal(size=3), other)
-
-
-__all__ = ["STDS", "Bodies", "person", "replace", "satellite"]

@@ -41,7 +41,7 @@ class BodyErrors:
         from_data: Share of the prior's variance that the data take away, shape (parameters,).
         scatter: How many times larger than stated the prior's variances are, by how far the data moved the bodies; at
             least 1.
-        scatter_count: Number of parameters that this rests on.
+        scatter_count: Number of parameters that the data determine, on which this rests.
         held: Positions of the bodies that conditions hold.
     """
 
@@ -64,7 +64,7 @@ def body_errors(problem: Problem, p: Array, expected: Array) -> BodyErrors:
     C = problem.to_parameters
     D, P = curvatures(problem, p)
     V = np.linalg.inv(D + P)
-    x, slope = np.linalg.solve(C, p), np.zeros(len(C))
+    x = np.asarray(np.linalg.solve(C, p), dtype=float)
     change = x - np.linalg.solve(C, expected)
     count = len(P) - float(np.trace(V @ P))
     s = max(1.0, float(change @ P @ change) / max(count, 1.0))
@@ -98,8 +98,9 @@ def _slope(problem: Problem, x: Array) -> Array:
             X = inertia.to_pseudo_inertia(problem.to_parameters[problem.columns(problem.heavy[n])] @ x)
             half = np.linalg.solve(problem.roots[n], X)
             X = np.linalg.solve(problem.roots[n], half.T)
-            inverse = np.linalg.inv(X) if problem.prior.kind is PriorKind.LOG_DET else np.zeros((4, 4))
-            slope[own] += 0.5 * weight * (stacked(np.eye(4)) - stacked(inverse))
+            is_entropic = problem.prior.kind is PriorKind.LOG_DET
+            pull = np.eye(4) - np.linalg.inv(X) if is_entropic else np.eye(4)
+            slope[own] += 0.5 * weight * stacked(np.asarray(pull, dtype=float))
     return slope
 
 

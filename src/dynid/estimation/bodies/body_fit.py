@@ -46,7 +46,7 @@ class BodyFit:
         row_std: Standard deviations of rows of each kind, as they were estimated, shape (kinds,); empty where they were
             stated.
         residual: Root of the mean squared residual in standard deviations of the rows, with the degrees of freedom
-            that a fit without prior and conditions leaves; about 1 where these are right.
+            that the fit leaves; about 1 where these are right.
         relative_error: Norm of the residuals over that of y, both in standard deviations of the rows.
         held: Names of the bodies that their bounds, or physical consistency, hold away from what data and prior say.
         findings: What users should know.
@@ -169,7 +169,7 @@ class BodyFit:
                 f"{self.std[k, 0]:.2g}",
                 " ".join(f"{c:+.3f}" for c in self.centres_of_mass[k]),
                 f"{self.from_data[k].mean():.0%}",
-                f"{self.prior.parameters[k, 0]:.4g}" if np.isfinite(self.prior_std[k]) or np.isnan(self.prior_std[k]) else "-",
+                "-" if np.isinf(self.prior_std[k]) else f"{self.prior.parameters[k, 0]:.4g}",
             )
             for k, name in enumerate(self.names)
         ]

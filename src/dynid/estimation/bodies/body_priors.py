@@ -186,7 +186,9 @@ def _bounds(bounds: Any, names: Sequence[str]) -> tuple[tuple[Bound, ...], ...]:
     if isinstance(bounds, Mapping):
         bounds = [bounds.get(name) for name in names]
     if len(bounds) != len(names):
-        raise InvalidRequestError(f"there are {len(bounds)} bounds and {len(names)} bodies; write None where there is none")
+        raise InvalidRequestError(
+            f"there are {len(bounds)} bounds for {len(names)} bodies; write None where there is none"
+        )
     return tuple(_own_bounds(name, own) for name, own in zip(names, bounds, strict=True))
 
 

@@ -17,7 +17,6 @@ from dynid.estimation.bodies.body_priors import BodyPrior, body_prior, std_of, w
 from dynid.estimation.bodies.whitened_rows import RowErrors, require_shapes, row_factors
 from dynid.estimation.factors.factors import Factor, merged
 from dynid.estimation.physical.prior_weight import cross_validated, dispersion
-from dynid.estimation.physical.references import Origin
 from dynid.estimation.physical.semidefinite import LinkPrior, PriorKind, Problem, fit
 from dynid.findings import Finding
 from dynid.machine import single_threaded_blas
@@ -83,14 +82,15 @@ def fit_bodies(
             parameters, shape (bodies, 10). When None, cross-validation chooses one for all bodies.
         distance: "logdet" (the entropic one), "pullback" (its second-order expansion at the prior) or "euclidean"
             (squared differences of the ten parameters in units of the prior's mass and size).
-        std: Standard deviation of the rows' errors: one number, one for each row of a sample (repeated), or one for each
-            row. When neither this nor `covariance` is given, it is estimated from the residuals.
+        std: Standard deviation of the rows' errors: one number, one for each row of a sample (repeated), or one for
+            each row. When neither this nor `covariance` is given, it is estimated from the residuals.
         covariance: Of errors: one matrix for each sample, shape (samples, n, n), one that all samples have, shape (n,
             n), or a list of square blocks of any size.
         row_kinds: Label of each row of a sample, where errors are estimated: rows of one label have errors of one size,
             such as "fffttt" for three forces and three torques. All rows have when None.
         names: Names of the bodies.
-        bounds: What holds all mass of a body, by name, or one for each body: `Ellipsoid`, `Box`, a list of such, or None.
+        bounds: What holds all mass of a body, by name, or one for each body: `Ellipsoid`, `Box`, a list of such, or
+            None.
         others: Names of columns after those of bodies, such as offsets of a force plate; they are free.
 
     Raises:
@@ -103,9 +103,7 @@ def fit_bodies(
     width = None if y is None or np.ndim(W) != 2 else int(np.shape(W)[1]) - len(others)
     expected = body_prior(prior, prior_std, distance, names, bounds, width)
     columns = inertia.SIZE * len(expected.names) + len(others)
-    errors = RowErrors.of(
-        std, covariance, row_kinds, require_shapes(W, y, columns, len(expected.names), len(others))
-    )
+    errors = RowErrors.of(std, covariance, row_kinds, require_shapes(W, y, columns, len(expected.names), len(others)))
     with single_threaded_blas():
         data = _Data.of(W, y, errors, expected, others)
         problem, findings = _weighed_problem(data, expected)
@@ -213,8 +211,8 @@ def _row_stds(parts: Sequence[Sequence[Factor]], rank: int, labels: Sequence[str
     if exact.any() and not exact.all():
         few = labels[int(np.flatnonzero(exact)[0])]
         raise InvalidRequestError(
-            f"rows of kind '{few}' are too few for an estimate of their errors: parameters fit them exactly; give std, or "
-            "fewer kinds"
+            f"rows of kind '{few}' are too few for an estimate of their errors: parameters fit them exactly; give std, "
+            "or fewer kinds"
         )
     return stds
 
@@ -303,7 +301,7 @@ def _result(
         rank=rank,
         rows=whole.rows,
         row_std=data.row_std,
-        residual=float(np.sqrt(squares / max(whole.rows - rank, 1))),
+        residual=float(np.sqrt(squares / max(whole.rows - sure.scatter_count, 1.0))),
         relative_error=float(np.sqrt(squares / total)) if total else 0.0,
         held=held,
         findings=tuple(findings),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -152,14 +153,14 @@ def _pieces(W: Any, y: Any, errors: RowErrors, columns: int) -> Iterator[tuple[A
         for piece in W:
             if not (isinstance(piece, tuple | list) and len(piece) == 2):
                 raise InvalidRequestError("where y is None, W must give pairs (W, y) of rows, one after the other")
-            rows = _checked(*piece, columns, first)
+            rows = _checked(piece[0], piece[1], columns, first)
             _require_samples(errors.step, len(rows), "a sample", f" of the pair that begins at row {first}")
             yield rows, first
             first += len(rows)
         return
     count = len(y)
     cuts = errors.cuts(count, columns)
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         yield _checked(W[start:end], y[start:end], columns, start), start
 
 

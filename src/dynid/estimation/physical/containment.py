@@ -18,12 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
 from dynid.estimation.physical.cone_program import Cone, ConeKind, minimise, stack_order, stacked
-from dynid.estimation.physical.constraints import Constraint
+from dynid.estimation.physical.constraints import Constraint, find_link
+from dynid.model import DynamicModel
 from dynid.robot import inertia
 
 INSIDE_TOLERANCE = 1e-5
@@ -37,7 +39,7 @@ _TETRAHEDRA = ((0, 4, 2, 1), (6, 4, 2, 7), (5, 4, 1, 7), (3, 2, 1, 7), (4, 2, 1,
 """Five tetrahedra that make a cube, by its corners in binary order."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Ellipsoid:
     """An ellipsoid in a body's frame that holds all of its mass.
 
@@ -49,12 +51,14 @@ class Ellipsoid:
 
     centre: Array
     semi_axes: Array
-    rotation: Array | None = None
+    rotation: Array | None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "centre", _vector("centre of an ellipsoid", self.centre))
-        object.__setattr__(self, "semi_axes", _positive("semi-axes of an ellipsoid", self.semi_axes))
-        object.__setattr__(self, "rotation", _rotation(self.rotation))
+    def __init__(self, centre: ArrayLike, semi_axes: ArrayLike, rotation: ArrayLike | None = None) -> None:
+        object.__setattr__(self, "centre", _vector("centre of an ellipsoid", centre))
+        object.__setattr__(self, "semi_axes", _vector("semi-axes of an ellipsoid", semi_axes))
+        if not (self.semi_axes > 0.0).all():
+            raise InvalidRequestError(f"the semi-axes of an ellipsoid must be positive, not {self.semi_axes.tolist()}")
+        object.__setattr__(self, "rotation", _rotation(rotation))
 
     @property
     def placement(self) -> Array:
@@ -75,11 +79,11 @@ class Ellipsoid:
 
     def uniform(self, density: float) -> Array:
         """The 10-vector of an ellipsoid of even density [kg/m^3], shape (10,)."""
-        mass = density * 4.0 / 3.0 * np.pi * np.prod(self.semi_axes)
+        mass = float(density * 4.0 / 3.0 * np.pi * np.prod(self.semi_axes))
         return inertia.moved(inertia.from_pseudo_inertia(mass * np.diag([0.2, 0.2, 0.2, 1.0])), self.placement)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Box:
     """A box in a body's frame that holds all of its mass.
 
@@ -92,17 +96,17 @@ class Box:
 
     lower: Array
     upper: Array
-    rotation: Array | None = None
+    rotation: Array | None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "lower", _vector("lower corner of a box", self.lower))
-        object.__setattr__(self, "upper", _vector("upper corner of a box", self.upper))
+    def __init__(self, lower: ArrayLike, upper: ArrayLike, rotation: ArrayLike | None = None) -> None:
+        object.__setattr__(self, "lower", _vector("lower corner of a box", lower))
+        object.__setattr__(self, "upper", _vector("upper corner of a box", upper))
         if not (self.lower < self.upper).all():
             raise InvalidRequestError(
                 f"a box must be wider than nothing along each axis, not from {self.lower.tolist()} to "
                 f"{self.upper.tolist()}; write the smaller corner first"
             )
-        object.__setattr__(self, "rotation", _rotation(self.rotation))
+        object.__setattr__(self, "rotation", _rotation(rotation))
 
     @property
     def placement(self) -> Array:
@@ -126,10 +130,9 @@ class Box:
 
     def uniform(self, density: float) -> Array:
         """The 10-vector of a box of even density [kg/m^3], shape (10,)."""
-        mass = density * np.prod(self.upper - self.lower)
-        return inertia.moved(
-            inertia.from_pseudo_inertia(mass * np.diag([1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0, 1.0])), self.placement
-        )
+        mass = float(density * np.prod(self.upper - self.lower))
+        third = 1.0 / 3.0
+        return inertia.moved(inertia.from_pseudo_inertia(mass * np.diag([third] * 3 + [1.0])), self.placement)
 
 
 Bound = Ellipsoid | Box
@@ -177,6 +180,12 @@ class Containment:
         return [*found, Cone(ConeKind.NONNEGATIVE, _picked(beside, total), np.zeros(len(beside)))]
 
 
+def mass_inside(model: DynamicModel, link: str, bound: Bound, label: str) -> Constraint | Containment:
+    """All mass of a link of a robot lies inside a bound in its joint frame."""
+    first = inertia.SIZE * model.robot.solid_links.index(find_link(model.robot, link))
+    return bound.constraint(label, first, len(model.names))
+
+
 _BESIDE = [k for k, (i, j) in enumerate(stack_order(4)) if i != j]
 """Where a stacked matrix has the elements beside its diagonal."""
 
@@ -221,17 +230,10 @@ def _vector(what: str, values: object) -> Array:
     return found
 
 
-def _positive(what: str, values: object) -> Array:
-    found = _vector(what, values)
-    if not (found > 0.0).all():
-        raise InvalidRequestError(f"the {what} must be positive [m], not {found.tolist()}")
-    return found
-
-
 def _rotation(values: object) -> Array | None:
     if values is None:
         return None
     R = frozen(values)
     if R.shape != (3, 3) or not np.allclose(R.T @ R, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0.0:
-        raise InvalidRequestError(f"the rotation of a bound must be a rotation matrix (3, 3), not {np.shape(R)} {R.tolist()}")
+        raise InvalidRequestError(f"the rotation of a bound must be a rotation matrix (3, 3), not {R.tolist()}")
     return R

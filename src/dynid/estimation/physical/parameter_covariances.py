@@ -19,7 +19,7 @@ from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.physical.cone_program import ConeKind, stacked
 from dynid.estimation.physical.physical_estimate import Physics, problem_of, weighed
-from dynid.estimation.physical.semidefinite import PriorKind, Problem
+from dynid.estimation.physical.semidefinite import Problem
 from dynid.model import BaseParameters
 from dynid.robot import inertia
 

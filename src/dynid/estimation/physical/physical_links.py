@@ -14,6 +14,7 @@ from dynid.estimation.least_squares import Estimate
 from dynid.estimation.physical import constraints
 from dynid.estimation.physical.cone_program import SolverError
 from dynid.estimation.physical.constraints import Constraint, Range
+from dynid.estimation.physical.containment import Box, Containment, Ellipsoid, mass_inside
 from dynid.estimation.physical.parameter_retrieval import fitted_by_penalties
 from dynid.estimation.physical.physical_estimate import (
     SOURCE_THRESHOLDS,
@@ -31,7 +32,7 @@ from dynid.findings import Finding
 from dynid.logs import findings_on_mass
 from dynid.machine import single_threaded_blas
 from dynid.model import BaseParameters, DynamicModel, random_states
-from dynid.robot import SIZE, Robot
+from dynid.robot import SIZE, Robot, rotation_from_rpy
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ def physics_of(table: PhysicalSettings, model: DynamicModel, reference: Robot | 
     )
 
 
-def _stated(table: PhysicalSettings, model: DynamicModel) -> Iterator[Constraint]:
+def _stated(table: PhysicalSettings, model: DynamicModel) -> Iterator[Constraint | Containment]:
     if table.total_mass is not None:
         yield from constraints.total_mass(model, _as_range(table.total_mass))
     for link, masses in table.masses.items():
@@ -187,6 +188,11 @@ def _stated(table: PhysicalSettings, model: DynamicModel) -> Iterator[Constraint
         yield from constraints.centre_of_mass(model, link, lower, upper)
     for link in _with_shapes(table, model):
         yield from constraints.centre_of_mass_in_geometry(model, link)
+    for link, table_of in table.ellipsoids.items():
+        ellipsoid = Ellipsoid(table_of.centre, table_of.semi_axes, rotation_from_rpy(*table_of.rpy))
+        yield mass_inside(model, link, ellipsoid, f"physical.ellipsoids.{link}")
+    for link, (lower, upper) in table.boxes.items():
+        yield mass_inside(model, link, Box(lower, upper), f"physical.boxes.{link}")
 
 
 def _as_range(masses: float | tuple[float, float]) -> Range:

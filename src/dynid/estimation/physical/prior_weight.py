@@ -180,7 +180,7 @@ def _held_out(
 def _solver(parts: Sequence[Factor], problem: Problem, spread: float) -> Callable[[int, float], Array]:
     """What fits standard parameters to all parts but one, with a weight of the prior."""
     scale = 1.0 / np.sqrt(spread)
-    smooth = SmoothFit.of(replace(problem, factor=merged(parts, problem.base.names).weighted(scale)))
+    smooth = SmoothFit.of(replace(problem, factor=merged(parts, parts[0].names).weighted(scale)))
     rows = [scale * part.R @ problem.base.regrouping @ smooth.C for part in parts]
     grams = [A.T @ A for A in rows]
     moments = [A.T @ (scale * part.z) for A, part in zip(rows, parts, strict=True)]

@@ -59,11 +59,6 @@ class Combinations(Protocol):
     """Combinations b = K p of standard parameters that data depend on; the base parameters of a robot are such."""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the combinations."""
-        ...
-
-    @property
     def regrouping(self) -> Array:
         """The matrix K, shape (combinations, parameters)."""
         ...
@@ -168,7 +163,11 @@ class Problem:
         return np.concatenate(rows), np.concatenate(targets)
 
     def distances(self, n: int) -> tuple[Array, Array]:
-        """Rows A and right-hand side c of the squared distance |A x - c|^2 of the n-th link with mass from its reference."""
+        """Rows A and right-hand side c of the squared distance |A x - c|^2 of a link from its reference.
+
+        Args:
+            n: Number of the link among those with mass.
+        """
         k = self.heavy[n]
         expected, stds = self.references[k].parameters, self.references[k].stds
         if self.prior.kind is PriorKind.PULLBACK:

@@ -48,8 +48,8 @@ class SmoothFit:
     Attributes:
         C: Matrix with p = C x, shape (parameters, variables).
         caps: For each link with mass, the weight that its prior is never above, shape (links,).
-        squares: For each link with mass the Gram matrix and the moment of its prior where that is a sum of squares, shapes (links, n, n) and
-            (links, n) with n variables; None with the log-det prior.
+        squares: For each link with mass the Gram matrix and the moment of its prior where that is a sum of squares,
+            shapes (links, n, n) and (links, n) with n variables; None with the log-det prior.
         shares: For each link with mass the weight of its prior relative to the common one, shape (links,).
         single: Rows of x that must be positive, shape (rows, variables).
         matrices: Symmetric matrices of x that must be positive definite: each of shape (k, k, variables).
