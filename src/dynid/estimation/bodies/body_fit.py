@@ -20,6 +20,9 @@ from dynid.robot import inertia
 if TYPE_CHECKING:
     import polars as pl
 
+STATED_FREEDOM = 1_000_000
+"""Degrees of freedom of errors whose sizes were stated: Student's distribution is then the normal one."""
+
 TITLES = ("body", "mass [kg]", "std", "centre of mass [m]", "from data", "prior mass")
 
 
@@ -116,7 +119,8 @@ class BodyFit:
         """Lower and upper ends of confidence intervals of the parameters, each of shape (bodies, 10)."""
         if not 0.0 < confidence < 1.0:
             raise InvalidRequestError(f"a confidence lies between 0 and 1, such as 0.95, not {confidence}")
-        half = student_quantile(max(1, self.rows - self.rank), 0.5 + confidence / 2) * self.std
+        freedom = self.rows - self.rank if len(self.row_std) else STATED_FREEDOM
+        half = student_quantile(freedom, 0.5 + confidence / 2) * self.std
         return self.parameters - half, self.parameters + half
 
     def predict(self, W: Any) -> Array:

@@ -12,10 +12,10 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation.bodies.body_covariance import BodyErrors, body_errors
+from dynid.estimation.bodies.body_data import BodyData
 from dynid.estimation.bodies.body_fit import BodyFit
 from dynid.estimation.bodies.body_priors import BodyPrior, body_prior, std_of, weight_of
-from dynid.estimation.bodies.whitened_rows import RowErrors, require_shapes, row_factors
-from dynid.estimation.factors.factors import Factor, merged
+from dynid.estimation.bodies.whitened_rows import RowErrors, require_shapes
 from dynid.estimation.physical.prior_weight import cross_validated, dispersion
 from dynid.estimation.physical.semidefinite import LinkPrior, PriorKind, Problem, fit
 from dynid.findings import Finding
@@ -43,12 +43,6 @@ class BodyFitThresholds:
 
 
 THRESHOLDS = BodyFitThresholds()
-
-RANK_TOLERANCE = 1e-10
-"""Singular values of W, with columns in units of the bodies' sizes, below this part of the largest are rounding."""
-
-MOST_REWEIGHTINGS = 50
-"""Rounds at most in which sizes of errors and the fit that they are of are brought to agree."""
 
 
 def fit_bodies(
@@ -105,7 +99,7 @@ def fit_bodies(
     columns = inertia.SIZE * len(expected.names) + len(others)
     errors = RowErrors.of(std, covariance, row_kinds, require_shapes(W, y, columns, len(expected.names), len(others)))
     with single_threaded_blas():
-        data = _Data.of(W, y, errors, expected, others)
+        data = BodyData.of(W, y, errors, expected, others)
         problem, findings = _weighed_problem(data, expected)
         p = fit(problem)
         alone = np.concatenate([expected.parameters.ravel(), p[inertia.SIZE * len(expected.names) :]])
@@ -113,118 +107,7 @@ def fit_bodies(
     return _result(data, expected, problem, p, sure, findings, start)
 
 
-@dataclass(frozen=True, eq=False)
-class _Combinations:
-    """Combinations b = K p that rows determine, as `Combinations` of the cone program."""
-
-    names: tuple[str, ...]
-    regrouping: Array
-    back: Array
-
-    @property
-    def reference(self) -> Array:
-        """Nothing is stated of columns that are no bodies'."""
-        return np.full(len(self.back), np.nan)
-
-    def to_standard(self, base: Array) -> Array:
-        """The smallest parameters that have them."""
-        return self.back @ base
-
-
-@dataclass(frozen=True, eq=False)
-class _Data:
-    """What rows say, in the combinations of parameters that they determine.
-
-    Attributes:
-        parts: Factors of parts of the rows, scaled so that errors have unit variance as far as that is known.
-        base: The combinations.
-        row_std: Estimated standard deviations of each kind of row; empty where they were stated.
-        silent: Names of bodies that no row depends on.
-        others: Names of the columns that are no bodies'.
-    """
-
-    parts: tuple[Factor, ...]
-    base: _Combinations
-    row_std: Array
-    silent: tuple[str, ...]
-    others: tuple[str, ...]
-
-    @staticmethod
-    def of(W: Any, y: Any, errors: RowErrors, expected: BodyPrior, others: tuple[str, ...]) -> _Data:
-        """Reduce the rows."""
-        symbols = inertia.PARAMETER_SYMBOLS
-        names = (*(f"{symbol} of {name}" for name in expected.names for symbol in symbols), *others)
-        parts = row_factors(W, y, errors, names)
-        whole = merged([factor for part in parts for factor in part], names)
-        lengths = np.linalg.norm(whole.R, axis=0)
-        own = np.ravel([inertia.sizes(body) for body in expected.parameters])
-        size = np.linalg.norm(whole.z) / np.sqrt(max(1, len(whole.z)))
-        rest = lengths[len(own) :]
-        sizes = np.concatenate([own, np.divide(size or 1.0, rest, out=np.ones(len(rest)), where=rest > 0.0)])
-        base = _combinations(whole.R, sizes)
-        found = [[factor.combined(base.names, base.back) for factor in part] for part in parts]
-        row_std = np.zeros(0)
-        if not errors.is_known:
-            row_std = _row_stds(found, len(base.names), errors.labels)
-            found = [[f.weighted(1.0 / s) for f, s in zip(part, row_std, strict=True)] for part in found]
-        bodies = lengths[: inertia.SIZE * len(expected.names)].reshape(-1, inertia.SIZE)
-        silent = tuple(name for name, own in zip(expected.names, bodies, strict=True) if not own.any())
-        return _Data(tuple(merged(part, base.names) for part in found), base, row_std, silent, others)
-
-    @property
-    def whole(self) -> Factor:
-        """The factor of all rows."""
-        return merged(self.parts, self.base.names)
-
-
-def _combinations(R: Array, sizes: Array) -> _Combinations:
-    """The combinations that a triangular factor determines, given the sizes of the parameters."""
-    _, values, V = np.linalg.svd(R * sizes, full_matrices=False)
-    rank = int(np.sum(values > RANK_TOLERANCE * values[0])) if len(values) and values[0] > 0.0 else 0
-    if not rank:
-        raise InvalidRequestError("all of W is zero: no row depends on any body")
-    names = tuple(f"combination {k + 1}" for k in range(rank))
-    return _Combinations(names, V[:rank] / sizes, sizes[:, None] * V[:rank].T)
-
-
-def _row_stds(parts: Sequence[Sequence[Factor]], rank: int, labels: Sequence[str]) -> Array:
-    """Standard deviations of the errors of each kind of row, by turns with the fit that they are of."""
-    kinds = [merged([part[k] for part in parts]) for k in range(len(parts[0]))]
-    rows = np.array([kind.rows for kind in kinds], dtype=float)
-    if rows.sum() <= rank:
-        raise InvalidRequestError(
-            f"{rows.sum():.0f} rows determine {rank} combinations of parameters exactly, so that no residual says how "
-            "large errors are; give std, or more rows"
-        )
-    sizes = np.array([np.sqrt(max(kind.residual_squares(np.zeros(rank)), 1e-300) / kind.rows) for kind in kinds])
-    stds = sizes
-    for _ in range(MOST_REWEIGHTINGS):
-        weighted = [kind.weighted(1.0 / std) for kind, std in zip(kinds, stds, strict=True)]
-        whole = merged(weighted)
-        b, back = whole.solve(), np.linalg.inv(whole.R)
-        used = np.array([np.sum((kind.R @ back) ** 2) for kind in weighted])  # degrees of freedom that the fit takes
-        squares = np.array([kind.residual_squares(b) for kind in kinds])
-        before, stds = stds, np.maximum(np.sqrt(squares / np.maximum(rows - used, 1.0)), EXACT * sizes)
-        if np.abs(np.log(stds / before)).max() < SETTLED_STDS:
-            break
-    exact = stds <= 2.0 * EXACT * sizes
-    if exact.any() and not exact.all():
-        few = labels[int(np.flatnonzero(exact)[0])]
-        raise InvalidRequestError(
-            f"rows of kind '{few}' are too few for an estimate of their errors: parameters fit them exactly; give std, "
-            "or fewer kinds"
-        )
-    return stds
-
-
-SETTLED_STDS = 1e-3
-"""Relative change of estimated standard deviations in a round below which they have settled."""
-
-EXACT = 1e-6
-"""Errors that are estimated are at least this part of the right-hand side: rounding of rows that fit exactly."""
-
-
-def _weighed_problem(data: _Data, expected: BodyPrior) -> tuple[Problem, list[Finding]]:
+def _weighed_problem(data: BodyData, expected: BodyPrior) -> tuple[Problem, list[Finding]]:
     """The problem with what residuals say of the rows' errors, and with the weight of the prior."""
     findings: list[Finding] = []
     if data.silent:
@@ -250,7 +133,7 @@ def _weighed_problem(data: _Data, expected: BodyPrior) -> tuple[Problem, list[Fi
     return replace(problem, prior=LinkPrior(expected.kind, weight)), findings
 
 
-def _spread(data: _Data) -> tuple[float, list[Finding]]:
+def _spread(data: BodyData) -> tuple[float, list[Finding]]:
     """How many times larger than stated the variances of estimates are, by residuals; at least one."""
     whole, rank = data.whole, len(data.base.names)
     freedom = whole.rows - rank
@@ -271,7 +154,7 @@ def _spread(data: _Data) -> tuple[float, list[Finding]]:
 
 
 def _result(
-    data: _Data,
+    data: BodyData,
     expected: BodyPrior,
     problem: Problem,
     p: Array,
