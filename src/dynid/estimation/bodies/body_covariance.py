@@ -111,4 +111,5 @@ def _of_data_alone(problem: Problem) -> tuple[Array, Array, Array]:
     half = np.linalg.solve(problem.factor.R.T, back.T)
     left = np.linalg.svd(K * sizes)[2][len(K) :].T
     is_determined = np.linalg.norm(left, axis=1) < UNDETERMINED
+    left[is_determined] = 0.0
     return half.T @ half, sizes[:, None] * left, is_determined.astype(float)
