@@ -10,6 +10,7 @@ reported value: a bias towards the bound counts, too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,9 @@ ACTIVE_STDS = 0.05
 """A body's part of the slope at the optimum, in standard deviations along it, below which it is the solver's rounding:
 optima are accurate to a hundredth of one."""
 
+
+SMALLEST_CURVATURE = 1e-14
+"""Part of the prior's largest curvature below which others are rounding."""
 
 UNDETERMINED = 1e-6
 """Part of a parameter in undetermined directions above which it is undetermined: others are rounding."""
@@ -53,39 +57,50 @@ class BodyErrors:
     held: tuple[int, ...]
 
 
-def body_errors(problem: Problem, p: Array, expected: Array) -> BodyErrors:
+def body_errors(problem: Problem, p: Array, expected: Array, at_bounds: Callable[[int], bool]) -> BodyErrors:
     """How sure bodies are that were fitted to a problem.
 
     Args:
         problem: The problem; all bodies have mass.
         p: Its optimum, shape (parameters,).
         expected: Where the prior alone has its optimum, shape (parameters,).
+        at_bounds: From the position of a body to whether it is at a bound, or hardly consistent.
     """
-    C = problem.to_parameters
-    D, P = curvatures(problem, p)
-    V = np.linalg.inv(D + P)
+    C, of_data = problem.to_parameters, problem.factor.R @ problem.base.regrouping @ problem.to_parameters
     x = np.asarray(np.linalg.solve(C, p), dtype=float)
-    change = x - np.linalg.solve(C, expected)
-    count = len(P) - float(np.trace(V @ P))
-    s = max(1.0, float(change @ P @ change) / max(count, 1.0))
+    root = _root(curvatures(problem, p)[1])  # P = root' root
+    back = np.asarray(np.linalg.inv(np.linalg.qr(np.concatenate([of_data, root]), mode="r")), dtype=float)
+    V = back @ back.T
+    pulled = V @ root.T
+    change = root @ (x - np.linalg.solve(C, expected))
+    count = float(np.sum((of_data @ back) ** 2))
+    s = max(1.0, float(change @ change) / max(count, 1.0))
     slope = _slope(problem, x)
-    rows, held = [], []
-    for n, k in enumerate(problem.heavy):
-        own = problem.columns(n)
-        if slope[own] @ V[own, own] @ slope[own] > ACTIVE_STDS**2:
-            row = np.zeros(len(x))
-            row[own] = slope[own]
-            rows.append(row)
-            held.append(k)
-    errors = V @ (D + s * P) @ V
+    held = [n for n in range(len(problem.heavy)) if _is_held(slope, V, problem.columns(n)) and at_bounds(n)]
+    bodies = tuple(problem.heavy[n] for n in held)
     if problem.prior.kind is PriorKind.NONE:
-        return BodyErrors(*_of_data_alone(problem), s, count, tuple(held))
-    share = 1.0 - np.diag(C @ errors @ C.T) / np.diag(s * C @ np.linalg.solve(P, C.T))
-    mean = -V @ np.sum(rows, axis=0) if rows else np.zeros(len(x))
-    mean, errors = truncated_moments(mean, errors, np.array(rows).reshape(-1, len(x)))
+        return BodyErrors(*_of_data_alone(problem), s, count, bodies)
+    errors = V + (s - 1.0) * pulled @ pulled.T
+    before = s * np.sum(np.linalg.solve(root.T, C.T) ** 2, axis=0)
+    share = 1.0 - np.einsum("ki,ki->k", C @ errors, C) / before
+    rows = np.zeros((len(held), len(x)))
+    for row, n in zip(rows, held, strict=True):
+        row[problem.columns(n)] = slope[problem.columns(n)]
+    mean, errors = truncated_moments(-V @ rows.sum(axis=0), errors, rows)
     about = C @ (errors + np.outer(mean, mean)) @ C.T
     nothing = np.zeros((len(C), 0))
-    return BodyErrors(0.5 * (about + about.T), nothing, np.clip(share, 0.0, 1.0), s, count, tuple(held))
+    return BodyErrors(0.5 * (about + about.T), nothing, np.clip(share, 0.0, 1.0), s, count, bodies)
+
+
+def _root(P: Array) -> Array:
+    """A matrix whose transpose times itself is a positive semidefinite one."""
+    sizes, axes = np.linalg.eigh(P)
+    return np.sqrt(np.maximum(sizes, SMALLEST_CURVATURE * sizes[-1]))[:, None] * axes.T
+
+
+def _is_held(slope: Array, V: Array, own: slice) -> bool:
+    """Whether more than rounding pulls a body."""
+    return bool(slope[own] @ V[own, own] @ slope[own] > ACTIVE_STDS**2)
 
 
 def _slope(problem: Problem, x: Array) -> Array:

@@ -24,8 +24,8 @@ MOST_REWEIGHTINGS = 50
 SETTLED_STDS = 1e-3
 """Relative change of estimated standard deviations in a round below which they have settled."""
 
-SMALLEST_ROW_STD = 1e-6
-"""Errors that are estimated are at least this part of the right-hand side: rounding of rows that fit exactly."""
+SMALLEST_ROW_STD = 2e-5
+"""Errors that are estimated are at least this part of the right-hand side, as for robots: no row is trusted further."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,9 @@ THINNEST_PRIOR = 1e-9
 """Smallest eigenvalue of the pseudo-inertia of a body that is expected, in coordinates of its own size: a rod without
 thickness has no inverse, and so no distance from other bodies."""
 
+NEAR_BOUND = 1e-3
+"""Part of the size of a bound, or of the prior's pseudo-inertia, within which a body is at a bound."""
+
 PLAIN_DENSITY = 1000.0
 """Of bodies of which nothing is expected [kg/m^3]: that of water. It only sets the scale of numbers."""
 
@@ -58,6 +61,14 @@ class BodyPrior:
             else:
                 found.append(Reference(k, body, Origin.FILE, share=weight_of(self.kind, float(self.std[k]))))
         return tuple(found)
+
+    def is_at_bounds(self, k: int, body: Array) -> bool:
+        """Whether a body is at one of its bounds, or hardly physically consistent."""
+        L = np.linalg.cholesky(inertia.to_pseudo_inertia(self.parameters[k]))
+        X = np.linalg.solve(L, np.linalg.solve(L, inertia.to_pseudo_inertia(body)).T)
+        if np.linalg.eigvalsh(0.5 * (X + X.T))[0] < NEAR_BOUND:
+            return True
+        return not all(bound.scaled(1.0 - NEAR_BOUND).holds(body) for bound in self.bounds[k])
 
     def constraints(self, parameters: int) -> tuple[Constraint | Containment, ...]:
         """Its bounds as constraints on so many standard parameters."""

@@ -16,6 +16,7 @@ from dynid.estimation.bodies.body_data import BodyData
 from dynid.estimation.bodies.body_fit import BodyFit
 from dynid.estimation.bodies.body_priors import BodyPrior, body_prior, std_of, weight_of
 from dynid.estimation.bodies.whitened_rows import RowErrors, require_shapes
+from dynid.estimation.physical.cone_program import SolverError
 from dynid.estimation.physical.prior_weight import cross_validated, dispersion
 from dynid.estimation.physical.semidefinite import LinkPrior, PriorKind, Problem, fit
 from dynid.findings import Finding
@@ -88,9 +89,9 @@ def fit_bodies(
         others: Names of columns after those of bodies, such as offsets of a force plate; they are free.
 
     Raises:
-        ShapeError, InvalidRequestError, UnknownNameError: If something that was given makes no sense.
+        ShapeError, InvalidRequestError, UnknownNameError: If something that was given makes no sense, or the solver did
+            not reach its full accuracy.
         ConflictError: If bounds exclude each other.
-        SolverError: If the solver did not reach its full accuracy.
     """
     start = time.perf_counter()
     others = tuple(map(str, others))
@@ -101,10 +102,21 @@ def fit_bodies(
     with single_threaded_blas():
         data = BodyData.of(W, y, errors, expected, others)
         problem, findings = _weighed_problem(data, expected)
-        p = fit(problem)
+        p = _solved(problem)
+        bodies = p[: inertia.SIZE * len(expected.names)].reshape(-1, inertia.SIZE)
         alone = np.concatenate([expected.parameters.ravel(), p[inertia.SIZE * len(expected.names) :]])
-        sure = body_errors(problem, p, alone)
+        sure = body_errors(problem, p, alone, lambda k: expected.is_at_bounds(k, bodies[k]))
     return _result(data, expected, problem, p, sure, findings, start)
+
+
+def _solved(problem: Problem) -> Array:
+    try:
+        return fit(problem)
+    except SolverError as error:
+        raise InvalidRequestError(
+            f"the semidefinite solver stopped with '{error.status}'; check the units of W and y, or give larger errors "
+            "(std) or another prior_std"
+        ) from error
 
 
 def _weighed_problem(data: BodyData, expected: BodyPrior) -> tuple[Problem, list[Finding]]:

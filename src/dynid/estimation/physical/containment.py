@@ -72,6 +72,10 @@ class Ellipsoid:
         row[0, first : first + inertia.SIZE] = basis[:, 3, 3] - np.trace(basis[:, :3, :3], axis1=1, axis2=2)
         return Constraint(label, ConeKind.NONNEGATIVE, row, np.zeros(1))
 
+    def scaled(self, scale: float) -> Ellipsoid:
+        """The same, larger or smaller about its centre."""
+        return Ellipsoid(self.centre, scale * self.semi_axes, self.rotation)
+
     def holds(self, parameters: Array) -> bool:
         """Whether a body with this 10-vector can have all of its mass inside."""
         J = np.tensordot(parameters, _in_units(self.placement), axes=1)
@@ -119,6 +123,11 @@ class Box:
         rows = np.zeros((inertia.SIZE, parameters))
         rows[:, first : first + inertia.SIZE] = stacked(_in_units(self.placement)).T
         return Containment(label, rows)
+
+    def scaled(self, scale: float) -> Box:
+        """The same, larger or smaller about its centre."""
+        middle, half = 0.5 * (self.lower + self.upper), 0.5 * (self.upper - self.lower)
+        return Box(middle - scale * half, middle + scale * half, self.rotation)
 
     def holds(self, parameters: Array) -> bool:
         """Whether a body with this 10-vector can have all of its mass inside."""
