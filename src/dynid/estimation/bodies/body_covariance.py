@@ -18,8 +18,9 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation.bodies.truncated_normal import truncated_moments
 from dynid.estimation.physical.cone_program import stacked
+from dynid.estimation.physical.link_prior import PriorKind
 from dynid.estimation.physical.parameter_covariances import curvatures
-from dynid.estimation.physical.semidefinite import PriorKind, Problem
+from dynid.estimation.physical.semidefinite import Problem
 from dynid.robot import inertia
 
 ACTIVE_STDS = 0.05

@@ -12,8 +12,8 @@ from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.estimation.physical.constraints import Constraint
 from dynid.estimation.physical.containment import Bound, Box, Containment, Ellipsoid
+from dynid.estimation.physical.link_prior import PriorKind
 from dynid.estimation.physical.references import Origin, Reference
-from dynid.estimation.physical.semidefinite import PriorKind
 from dynid.robot import inertia
 
 THINNEST_PRIOR = 1e-9

@@ -17,8 +17,9 @@ from dynid.estimation.bodies.body_fit import BodyFit
 from dynid.estimation.bodies.body_priors import BodyPrior, body_prior, std_of, weight_of
 from dynid.estimation.bodies.whitened_rows import RowErrors, require_shapes
 from dynid.estimation.physical.cone_program import SolverError
+from dynid.estimation.physical.link_prior import LinkPrior, PriorKind
 from dynid.estimation.physical.prior_weight import cross_validated, dispersion
-from dynid.estimation.physical.semidefinite import LinkPrior, PriorKind, Problem, fit
+from dynid.estimation.physical.semidefinite import Problem, fit
 from dynid.findings import Finding
 from dynid.machine import single_threaded_blas
 from dynid.robot import inertia

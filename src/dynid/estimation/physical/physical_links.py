@@ -15,6 +15,7 @@ from dynid.estimation.physical import constraints
 from dynid.estimation.physical.cone_program import SolverError
 from dynid.estimation.physical.constraints import Constraint, Range
 from dynid.estimation.physical.containment import Box, Containment, Ellipsoid, mass_inside
+from dynid.estimation.physical.link_prior import LinkPrior, PriorKind
 from dynid.estimation.physical.parameter_retrieval import fitted_by_penalties
 from dynid.estimation.physical.physical_estimate import (
     SOURCE_THRESHOLDS,
@@ -25,7 +26,6 @@ from dynid.estimation.physical.physical_estimate import (
 )
 from dynid.estimation.physical.prior_weight import WeightChoice, choose_weight
 from dynid.estimation.physical.references import Origin, references, require_same_links
-from dynid.estimation.physical.semidefinite import LinkPrior, PriorKind
 from dynid.estimation.settings import PhysicalSettings
 from dynid.estimation.solution import Solution
 from dynid.findings import Finding

@@ -17,9 +17,10 @@ from dynid.estimation.factors.reduced_logs import Fold
 from dynid.estimation.held_out_blocks import HELD_OUT_THRESHOLDS, weighed_blocks
 from dynid.estimation.least_squares import NotIdentifiableError
 from dynid.estimation.physical.cone_program import SolverError
+from dynid.estimation.physical.link_prior import PriorKind
 from dynid.estimation.physical.physical_estimate import Physics, problem_of
 from dynid.estimation.physical.references import GUESSED_WEIGHT, Origin
-from dynid.estimation.physical.semidefinite import PriorKind, Problem
+from dynid.estimation.physical.semidefinite import Problem
 from dynid.estimation.physical.smooth_fit import SmoothFit
 from dynid.model import BaseParameters
 
