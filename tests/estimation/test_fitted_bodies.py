@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,7 @@ def test_a_person_of_16_bodies_and_990_rows() -> None:
     frame = found.to_frame()
     assert frame.shape == (160, 9)
     assert frame["value"].to_list() == found.parameters.ravel().tolist()
+    assert json.loads(json.dumps(found.to_dict()))["bodies"][3]["name"] == "head"
     assert len(repr(found)) < 200
     assert "left forearm" in str(found)
     assert "<table" in found._repr_html_()
@@ -294,6 +296,8 @@ FAR = Ellipsoid([5, 0, 0], [0.1, 0.1, 0.1])
         ({"W": W0[:10], "y": Y0[:10], "prior": BODIES}, InvalidRequestError),
         ({"W": W0[:0], "y": Y0[:0], "prior": BODIES}, InvalidRequestError),
         ({"W": iter([]), "y": None, "prior": BODIES}, InvalidRequestError),
+        ({"W": iter([(W0, Y0)]), "y": None}, InvalidRequestError),
+        ({"W": iter([(W0, Y0[:7])]), "y": None, "prior": BODIES}, ShapeError),
         ({"W": iter([W0]), "y": None, "prior": BODIES}, InvalidRequestError),
         ({"std": 1.0, "covariance": np.eye(6), "prior": BODIES}, InvalidRequestError),
         ({"std": -1.0, "prior": BODIES}, InvalidRequestError),

@@ -5,7 +5,7 @@ Near the optimum x the objective is a parabola with the curvature D of the data 
 minimum of the parabola, x - (D + P)^-1 g with the slope g at x. Where the conditions on a body are active, its part g_k
 of the slope is not zero, and `g_k' (x' - x) >= 0` holds for everything that they allow: they are convex, and x is
 optimal. So the errors are normal, cut off there. What is reported is their second moment about x, which is the
-reported value: a bias towards the bound counts, too.
+reported value: a bias towards the bound counts, too, and so does what the solver left to the optimum.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def body_errors(problem: Problem, p: Array, expected: Array, at_bounds: Callable
     rows = np.zeros((len(held), len(x)))
     for row, n in zip(rows, held, strict=True):
         row[problem.columns(n)] = slope[problem.columns(n)]
-    mean, errors = truncated_moments(-V @ rows.sum(axis=0), errors, rows)
+    mean, errors = truncated_moments(-V @ slope, errors, rows)
     about = C @ (errors + np.outer(mean, mean)) @ C.T
     nothing = np.zeros((len(C), 0))
     return BodyErrors(0.5 * (about + about.T), nothing, np.clip(share, 0.0, 1.0), s, count, bodies)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, finite_or_none
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.estimation.bodies.body_covariance import UNDETERMINED
 from dynid.estimation.bodies.body_priors import BodyPrior
@@ -151,6 +151,21 @@ class BodyFit:
                 "from_data": self.from_data.ravel(),
             }
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as plain data for JSON; None for what is infinite."""
+        bodies = [
+            {
+                "name": name,
+                "parameters": dict(zip(inertia.PARAMETER_SYMBOLS, self.parameters[k].tolist(), strict=True)),
+                "std": [finite_or_none(std) for std in self.std[k].tolist()],
+                "from_data": self.from_data[k].tolist(),
+            }
+            for k, name in enumerate(self.names)
+        ]
+        numbers = {key: getattr(self, key) for key in ("rank", "rows", "residual", "relative_error", "seconds")}
+        findings = [finding.to_dict() for finding in self.findings]
+        return {"bodies": bodies, "others": self.others, **numbers, "held": list(self.held), "findings": findings}
 
     def _std_of(self, rows: Array) -> Array:
         """Standard deviations of linear combinations of the parameters, (rows, columns) to (rows,)."""

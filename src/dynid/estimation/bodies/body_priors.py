@@ -125,7 +125,11 @@ def _names(prior: Any, names: Any, bounds: Any, columns: int | None) -> tuple[st
         found = tuple(str(name) for name in by_name[0])
     else:
         size = columns if prior is None else int(np.size(prior))
-        if size is None or size % inertia.SIZE or not size:
+        if size is None:
+            raise InvalidRequestError(
+                "rows in pairs (W, y) do not give the number of bodies: give a prior or names"
+            )
+        if size % inertia.SIZE or size <= 0:
             raise InvalidRequestError(f"a body has {inertia.SIZE} parameters, and {size} are no whole number of bodies")
         found = tuple(f"body{k + 1}" for k in range(size // inertia.SIZE))
     twice = next((name for name in found if found.count(name) > 1), None)

@@ -170,7 +170,8 @@ def require_shapes(W: Any, y: Any, columns: int, bodies: int, others: int) -> in
     Raises:
         ShapeError: If they do not fit each other or the bodies.
     """
-    wanted = f"(rows, {columns}): 10 columns for each of {bodies} bodies" + (f" and {others} more" if others else "")
+    more = f" and {others} more" if others else ""
+    wanted = f"(rows, {columns}), 10 columns for each body (here {bodies}){more},"
     if y is None:
         if not isinstance(W, Iterable) or isinstance(W, np.ndarray):
             raise InvalidRequestError("the right-hand side y is missing; give an array of shape (rows,)")
