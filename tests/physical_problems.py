@@ -48,6 +48,6 @@ def stated_terms(problem: Problem) -> Iterator[tuple[int, float, float]]:
     """Terms' parameters that the file states: which, its value, and the weight of the squared distance from it."""
     by_data = problem.base.to_standard(problem.factor.solve())
     for k in range(10 * len(problem.references), len(by_data)):
-        e = float(problem.base.model.reference[k])
+        e = float(problem.base.reference[k])
         if np.isfinite(e) and e != 0.0:
             yield k, e, min(problem.prior.weight, 1.0) / max(abs(e), abs(by_data[k])) ** 2

@@ -20,6 +20,9 @@ THINNEST_PRIOR = 1e-9
 """Smallest eigenvalue of the pseudo-inertia of a body that is expected, in coordinates of its own size: a rod without
 thickness has no inverse, and so no distance from other bodies."""
 
+ROUNDING_SHARES = (1e-5, 1e-4, 1e-3, 1e-2)
+"""Shares of a body in the middle of its bounds that are mixed in, in turn, where rounding left it outside."""
+
 NEAR_BOUND = 1e-3
 """Part of the size of a bound, or of the prior's pseudo-inertia, within which a body is at a bound."""
 
@@ -69,6 +72,19 @@ class BodyPrior:
         if np.linalg.eigvalsh(0.5 * (X + X.T))[0] < NEAR_BOUND:
             return True
         return not all(bound.scaled(1.0 - NEAR_BOUND).holds(body) for bound in self.bounds[k])
+
+    def moved_inside(self, k: int, body: Array) -> Array:
+        """A body that rounding may have left slightly outside of its bounds, just inside; (10,) to (10,)."""
+        if all(bound.holds(body) for bound in self.bounds[k]):
+            return body
+        is_inside = all(bound.holds(self.parameters[k]) for bound in self.bounds[k])
+        middle = self.parameters[k] if is_inside else self.bounds[k][0].uniform(PLAIN_DENSITY)
+        middle = middle * body[0] / middle[0]
+        for share in ROUNDING_SHARES:
+            moved = (1.0 - share) * body + share * middle
+            if all(bound.holds(moved) for bound in self.bounds[k]):
+                return moved
+        return body
 
     def constraints(self, parameters: int) -> tuple[Constraint | Containment, ...]:
         """Its bounds as constraints on so many standard parameters."""
@@ -126,9 +142,7 @@ def _names(prior: Any, names: Any, bounds: Any, columns: int | None) -> tuple[st
     else:
         size = columns if prior is None else int(np.size(prior))
         if size is None:
-            raise InvalidRequestError(
-                "rows in pairs (W, y) do not give the number of bodies: give a prior or names"
-            )
+            raise InvalidRequestError("rows in pairs (W, y) do not give the number of bodies: give a prior or names")
         if size % inertia.SIZE or size <= 0:
             raise InvalidRequestError(f"a body has {inertia.SIZE} parameters, and {size} are no whole number of bodies")
         found = tuple(f"body{k + 1}" for k in range(size // inertia.SIZE))

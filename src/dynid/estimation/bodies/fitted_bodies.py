@@ -12,10 +12,11 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation.bodies.body_covariance import BodyErrors, body_errors
-from dynid.estimation.bodies.body_data import BodyData
+from dynid.estimation.bodies.body_data import SMALLEST_ROW_STD, BodyData
 from dynid.estimation.bodies.body_fit import BodyFit
 from dynid.estimation.bodies.body_priors import BodyPrior, body_prior, std_of, weight_of
 from dynid.estimation.bodies.whitened_rows import RowErrors, require_shapes
+from dynid.estimation.factors.factors import Factor
 from dynid.estimation.physical.cone_program import SolverError
 from dynid.estimation.physical.link_prior import LinkPrior, PriorKind
 from dynid.estimation.physical.prior_weight import cross_validated, dispersion
@@ -104,7 +105,9 @@ def fit_bodies(
         data = BodyData.of(W, y, errors, expected, others)
         problem, findings = _weighed_problem(data, expected)
         p = _solved(problem)
-        bodies = p[: inertia.SIZE * len(expected.names)].reshape(-1, inertia.SIZE)
+        bodies = p[: inertia.SIZE * len(expected.names)].reshape(-1, inertia.SIZE)  # a view
+        for k, body in enumerate(bodies):
+            bodies[k] = expected.moved_inside(k, body)
         alone = np.concatenate([expected.parameters.ravel(), p[inertia.SIZE * len(expected.names) :]])
         sure = body_errors(problem, p, alone, lambda k: expected.is_at_bounds(k, bodies[k]))
     return _result(data, expected, problem, p, sure, findings, start)
@@ -139,10 +142,11 @@ def _weighed_problem(data: BodyData, expected: BodyPrior) -> tuple[Problem, list
     weight = weight_of(expected.kind, THRESHOLDS.untried_std)
     if len(data.parts) >= THRESHOLDS.fewest_parts:
         choice = cross_validated(data.parts, problem, spread)
-        weight = choice.weight
-        tried = {f"{std_of(expected.kind, w):.2g}": error for w, error in choice.errors.items()}
-        values = {"std": std_of(expected.kind, weight), "errors": tried}
-        findings.append(Finding.of("body-prior-chosen", "prior", **values))
+        if choice.errors:
+            weight = choice.weight
+            tried = {f"{std_of(expected.kind, w):.2g}": error for w, error in choice.errors.items()}
+            values = {"std": std_of(expected.kind, weight), "errors": tried}
+            findings.append(Finding.of("body-prior-chosen", "prior", **values))
     return replace(problem, prior=LinkPrior(expected.kind, weight)), findings
 
 
@@ -179,12 +183,14 @@ def _result(
     whole = data.whole
     squares, rank = whole.residual_squares(data.base.regrouping @ p), len(data.base.names)
     total = whole.residual_squares(np.zeros(rank))
+    residual = float(np.sqrt(squares / max(whole.rows - sure.scatter_count, 1.0)))
     held = tuple(expected.names[k] for k in sure.held)
     if held:
         findings.append(Finding.of("bodies-at-bounds", "bodies", bodies=list(held)))
     chance = 1.0 + THRESHOLDS.significant_stds * np.sqrt(2.0 / max(sure.scatter_count, 1.0))
     if expected.std is not None and sure.scatter > max(chance, THRESHOLDS.least_ratio**2):
         findings.append(Finding.of("prior-less-sure-than-stated", "prior", ratio=float(np.sqrt(sure.scatter))))
+    findings += _on_residual(residual, whole, rank)
     return BodyFit(
         names=expected.names,
         parameters=p[:count].reshape(-1, inertia.SIZE),
@@ -197,12 +203,24 @@ def _result(
         rank=rank,
         rows=whole.rows,
         row_std=data.row_std,
-        residual=float(np.sqrt(squares / max(whole.rows - sure.scatter_count, 1.0))),
+        residual=residual,
         relative_error=float(np.sqrt(squares / total)) if total else 0.0,
         held=held,
         findings=tuple(findings),
         seconds=time.perf_counter() - start,
     )
+
+
+def _on_residual(residual: float, whole: Factor, rank: int) -> list[Finding]:
+    """Whether conditions and prior cost more than chance explains."""
+    freedom = whole.rows - rank
+    if freedom < 1:
+        return []
+    alone = float(np.sqrt(whole.residual_squares(whole.solve()) / freedom))
+    ratio = residual / max(alone, SMALLEST_ROW_STD)
+    chance = 1.0 + THRESHOLDS.significant_stds * np.sqrt(2.0 / freedom)
+    is_worse = ratio > THRESHOLDS.least_ratio and ratio**2 > chance and residual > THRESHOLDS.least_ratio
+    return [Finding.of("bodies-fit-worse", "bodies", ratio=ratio)] if is_worse else []
 
 
 def _prior_stds(expected: BodyPrior, weight: float) -> Array:

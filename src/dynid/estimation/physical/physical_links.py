@@ -188,11 +188,22 @@ def _stated(table: PhysicalSettings, model: DynamicModel) -> Iterator[Constraint
         yield from constraints.centre_of_mass(model, link, lower, upper)
     for link in _with_shapes(table, model):
         yield from constraints.centre_of_mass_in_geometry(model, link)
-    for link, table_of in table.ellipsoids.items():
-        ellipsoid = Ellipsoid(table_of.centre, table_of.semi_axes, rotation_from_rpy(*table_of.rpy))
-        yield mass_inside(model, link, ellipsoid, f"physical.ellipsoids.{link}")
-    for link, (lower, upper) in table.boxes.items():
-        yield mass_inside(model, link, Box(lower, upper), f"physical.boxes.{link}")
+    yield from _with_all_mass(table, model)
+
+
+def _with_all_mass(table: PhysicalSettings, model: DynamicModel) -> Iterator[Constraint | Containment]:
+    """Ellipsoids and boxes that hold all mass of links."""
+    label = ""
+    try:
+        for link, ellipsoid in table.ellipsoids.items():
+            label = f"physical.ellipsoids.{link}"
+            bound = Ellipsoid(ellipsoid.centre, ellipsoid.semi_axes, rotation_from_rpy(*ellipsoid.rpy))
+            yield mass_inside(model, link, bound, label)
+        for link, (lower, upper) in table.boxes.items():
+            label = f"physical.boxes.{link}"
+            yield mass_inside(model, link, Box(lower, upper), label)
+    except InvalidRequestError as error:
+        raise InvalidRequestError(f"{label}: {error}") from error
 
 
 def _as_range(masses: float | tuple[float, float]) -> Range:
