@@ -4,7 +4,7 @@ import html
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -177,6 +177,7 @@ def inspect(
     moving: bool = False,
     measured: Sequence[str] = (),
     stands_on: Sequence[str] = (),
+    posture: Mapping[str, float] | None = None,
     centre_of_pressure: bool = False,
     mounting: str | tuple[str, Sequence[float]] | None = None,
     has_total_mass: bool = False,
@@ -200,8 +201,10 @@ def inspect(
         moving: With `wrench` or `measured`: the base moves. Otherwise it is stationary.
         measured: What is measured, where it is not all joint torques: "wrench", "torques", "centre_of_pressure", or
             names of joints whose torque is measured.
-        stands_on: Bodies of a floating robot that stand still on the ground, where the neutral posture has them; the
-            base when none is named. Forces on them are measured only where the wrench is.
+        stands_on: Bodies of a floating robot that stand still on the ground; the base when none is named. Forces on
+            them are measured only where the wrench is.
+        posture: Positions [rad or m] of joints (name or number) with which these bodies are where they stand; other
+            joints at zero. The neutral posture of the file when None.
         centre_of_pressure: The centre of pressure under the robot at rest is measured; implies a floating base.
         mounting: The direction of gravity is measured, as an inertial measurement unit does, in a robot at rest on a
             free pivot: at the origin of this body, or at a point [m] in its frame; implies a floating base.
@@ -231,6 +234,7 @@ def inspect(
         observed = _on_pivot(words, tuple(stands_on), mounting)
     is_floating = floating_base or observed.needs_floating_base
     loaded = as_robot(robot, floating_base=is_floating, lock=lock, gravity=gravity, exact_frames=exact_frames)
+    observed = _in_posture(observed, loaded, posture)
     rng = np.random.default_rng(seed)
     base = find_base_parameters(
         DynamicModel(loaded, terms, observed),
@@ -266,6 +270,23 @@ def _observed(
         return Observed(at_rest=at_rest, stands_on=stands_on)
     is_floating = is_floating or bool({WRENCH, CENTRE_OF_PRESSURE} & set(chosen))
     return Observed(chosen, at_rest, stands_on or ((BASE,) if is_floating and not moving else ()))
+
+
+def _in_posture(observed: Observed, robot: Robot, posture: Mapping[str, float] | None) -> Observed:
+    """What is measured while bodies stand where a posture has them."""
+    if not posture:
+        return observed
+    if not observed.stands_on:
+        raise InvalidRequestError("a posture says where bodies stand; name these with stands_on")
+    q = robot.neutral
+    for name, position in posture.items():
+        joint = robot.joint(name)
+        if joint.leader is not None or joint.kind.nq != 1:
+            raise InvalidRequestError(
+                f"joint '{joint.name}' has no position of its own to state in a posture; leave it"
+            )
+        q[joint.q] = position
+    return replace(observed, posture=tuple(q.tolist()))
 
 
 def _on_pivot(
