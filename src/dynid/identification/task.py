@@ -380,7 +380,7 @@ def with_motors_of(drive: Drive, robot: Robot) -> Robot:
 
 def _reference(source: str, robot: Robot) -> Robot:
     """The robot that links are expected to be like, read as the robot itself."""
-    floating = robot.has_floating_base
+    floating = robot.description.is_freed
     return load_robot(source, floating_base=floating, lock=robot.locked, exact_frames=robot.description.exact_frames)
 
 
@@ -429,7 +429,7 @@ def experiment_text(task: Task) -> str:
     if not np.array_equal(robot.gravity, robot.description.gravity):
         values["gravity"] = robot.gravity.tolist()
     values |= {"exact_frames": True} if robot.description.exact_frames else {}
-    values |= {"floating_base": True} if robot.has_floating_base else {}
+    values |= {"floating_base": True} if robot.description.is_freed else {}
     values |= {"lock": dict(robot.locked), "terms": [specification(term) for term in task.model.terms]}
     values |= {"known": dict(task.known), "torque": task.torque, "discard_sign": task.discard_sign}
     tables = {key: getattr(task, key) for key in ("drive", "control", "processing", "estimation", "physical")}

@@ -20,9 +20,9 @@ from dynid.identification.noticed import each_once
 from dynid.identification.payload_findings import findings_on_body
 from dynid.identification.payload_logs import Progress, SortedLogs, numbers_of
 from dynid.identification.task import Task, require_single_axes
-from dynid.logs import CHANNELS, Drive, Log, LogSource, PreparedLog, decimated, prepare, transmission_of
+from dynid.logs import Drive, Log, LogSource, PreparedLog, decimated, prepare, transmission_of
 from dynid.model import DynamicModel, joint_torques, loaded
-from dynid.robot import SIZE, Load, inertia, place_of_body
+from dynid.robot import CHANNELS, SIZE, Load, inertia, place_of_body
 from dynid.robot.frames import inverse
 
 

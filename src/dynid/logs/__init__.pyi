@@ -2,7 +2,7 @@
 from .coarse_clock import standing_still
 from .column_order import joint_of, joint_order, speaks_of
 from .commands import Commands, LawForm, delayed, law_torque
-from .contacts import CHANNELS, Contact, Stance
+from .contacts import Contact, Stance
 from .control_law import effort_limit, stated_gains, with_control
 from .drive import Transmission, gain_stds, transmission_of
 from .fetched_files import address_of, is_url, local_file
@@ -34,7 +34,6 @@ from .timing import check_time
 from .units import LENGTH, TURN, UNITS, is_current, unit_in
 
 __all__ = [
-    "CHANNELS",
     "COMMANDS",
     "DECIMATION_MARGIN",
     "FIELDS",

@@ -20,10 +20,6 @@ WRENCH = 6
 """Channels of a force-torque sensor: three forces, then three torques."""
 
 
-CHANNELS = ("Fx", "Fy", "Fz", "Tx", "Ty", "Tz")
-"""Names of these."""
-
-
 @dataclass(frozen=True, eq=False)
 class Contact:
     """A body that the surroundings act on, and the wrench with which they do.

@@ -18,7 +18,7 @@ from dynid.model.kernels.row_layout import RowLayout
 from dynid.model.observed import Observed
 from dynid.model.parameters import Parameter, link_parameters, matching
 from dynid.model.terms import Combined, JointTerm, NonlinearParameter, Term, parse_terms
-from dynid.robot import SIZE, WORLD, Robot, as_robot
+from dynid.robot import CHANNELS, SIZE, WORLD, Joint, JointKind, Robot, as_robot
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -264,12 +264,8 @@ class DynamicModel:
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
-        """Names of the observed rows: the joint's, or `JOINT[k]` for joints of several degrees of freedom."""
-        names = [
-            joint.name if joint.kind.nv == 1 else f"{joint.name}[{k}]"
-            for joint in self.robot.independent_joints
-            for k in range(joint.kind.nv)
-        ]
+        """Names of the observed rows: the joint's, `JOINT[k]` of spherical ones, `base Fx` and so on of a free base."""
+        names = [name for joint in self.robot.independent_joints for name in _row_names(joint, self.robot)]
         of_rows = tuple(names[row] for row in self.row_indices)
         return equation_names(self.observed, of_rows) if self.observed.combines_rows else of_rows
 
@@ -307,6 +303,14 @@ class DynamicModel:
             accelerations = np.broadcast_to(unit, (len(positions), self.robot.nv))
             columns.append(self.inverse_dynamics(positions, None, accelerations, parameters) - at_rest)
         return np.stack(columns, axis=-1)
+
+
+def _row_names(joint: Joint, robot: Robot) -> list[str]:
+    """Names of the rows of one joint."""
+    if joint.kind is JointKind.FREE_FLYER:
+        name = "base" if robot.has_floating_base and joint is robot.joints[0] else joint.name
+        return [f"{name} {channel}" for channel in CHANNELS]
+    return [joint.name] if joint.kind.nv == 1 else [f"{joint.name}[{k}]" for k in range(joint.kind.nv)]
 
 
 def driven_along(model: DynamicModel, kind: type[JointTerm]) -> set[str]:

@@ -7,7 +7,6 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation import Replay, Segment
-from dynid.logs import CHANNELS
 from dynid.model import DynamicModel
 from dynid.report.drawn_lines import (
     Flags,
@@ -19,7 +18,7 @@ from dynid.report.drawn_lines import (
     standing,
     sticking_outlines,
 )
-from dynid.robot import Robot
+from dynid.robot import CHANNELS, Robot
 
 BUCKETS = 1500
 """Buckets of a drawn line over all logs: two points each."""

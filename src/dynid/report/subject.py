@@ -75,7 +75,8 @@ class Subject:
         model = self.result.model
         units = []
         for joint in model.robot.independent_joints:
-            units += [("m/s", "N") if joint.kind is JointKind.PRISMATIC else ("rad/s", "N m")] * joint.kind.nv
+            lengths = 3 if joint.kind is JointKind.FREE_FLYER else int(joint.kind is JointKind.PRISMATIC)
+            units += [("m/s", "N")] * lengths + [("rad/s", "N m")] * (joint.kind.nv - lengths)
         if self.result.is_in_amperes:
             units = [(speed, "A") for speed, _ in units]
         return units[model.rows]

@@ -9,7 +9,7 @@ from .frames import pose, rotation_from_rpy
 from .geometry import along_z, around_segment, capsules_along, outline, outline_of_shape, reach, triangles
 from .grippers import srdf_file, without_gripper
 from .inertia import INERTIA_BASIS, SIZE, skew
-from .joints import LARGEST_NUMBER, JointDynamics, JointKind, Limits, neutral, rotation_about
+from .joints import CHANNELS, LARGEST_NUMBER, JointDynamics, JointKind, Limits, neutral, rotation_about
 from .loading import as_robot, load_robot
 from .loads import Load, place_of_body, with_load, without_load
 from .motors import Motor, matrix_of, with_matrix, with_motors
@@ -17,6 +17,7 @@ from .robot import WORLD, Joint, Link, Robot
 from .rounded_frames import notes_on_frames
 
 __all__ = [
+    "CHANNELS",
     "INERTIA_BASIS",
     "LARGEST_NUMBER",
     "SIZE",

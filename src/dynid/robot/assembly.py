@@ -171,7 +171,8 @@ def _with_floating_base(description: Description) -> Description:
         name += "_"
     placement = frozen(np.eye(4)) if weld is None else weld.placement
     base = JointDescription(name, JointKind.FREE_FLYER, None, root, placement)
-    return replace(description, joints=(base, *(joint for joint in description.joints if joint is not weld)))
+    joints = (base, *(joint for joint in description.joints if joint is not weld))
+    return replace(description, joints=joints, is_freed=True)
 
 
 def _stands_on_nothing(joint: JointDescription, description: Description) -> bool:

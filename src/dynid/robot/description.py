@@ -143,6 +143,7 @@ class Description:
         no_contacts: Pairs of names of bodies that may touch, as the file says.
         findings: What the reader noticed.
         exact_frames: Whether right angles that the file rounds were kept as they are (see `rounded_frames`).
+        is_freed: Whether a floating base was put under what the file says.
     """
 
     name: str
@@ -155,6 +156,7 @@ class Description:
     no_contacts: tuple[tuple[str, str], ...] = ()
     findings: tuple[Finding, ...] = ()
     exact_frames: bool = False
+    is_freed: bool = False
 
 
 def unique(name: str, taken: set[str]) -> str:

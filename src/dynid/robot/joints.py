@@ -51,6 +51,10 @@ class JointKind(Enum):
         return self in (JointKind.SPHERICAL, JointKind.FREE_FLYER)
 
 
+CHANNELS = ("Fx", "Fy", "Fz", "Tx", "Ty", "Tz")
+"""Forces [N] and torques [N m] of a wrench: the rows of a floating base, and the channels of a sensor."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """What a joint may do; infinite where nothing is stated.

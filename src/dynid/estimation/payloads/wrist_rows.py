@@ -16,8 +16,7 @@ from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factor
 from dynid.estimation.payloads.load_problem import LOAD, THRESHOLDS, LoadFit, fit_of, lasting_of, robot_part
 from dynid.estimation.quantiles import chi_square_quantile
-from dynid.logs import CHANNELS
-from dynid.robot import INERTIA_BASIS, SIZE, WORLD, Robot
+from dynid.robot import CHANNELS, INERTIA_BASIS, SIZE, WORLD, Robot
 
 
 @dataclass(frozen=True, eq=False)
