@@ -123,6 +123,12 @@ MEANINGS = {
     "PhysicalSettings.centres_of_mass": "boxes that hold the centres of mass of links: two corners in joint frames [m]",
     "PhysicalSettings.in_geometry": "whether centres of mass lie within the links' geometry; or the links that do",
     "PhysicalSettings.penalty": "growing penalties instead of the semidefinite fit: see [growing penalties](pbpr.md)",
+    "PhysicalSettings.ellipsoids": "ellipsoids in joint frames that hold all mass of links: see "
+    "[bounds](physical.md#bounds-that-hold-all-mass)",
+    "PhysicalSettings.boxes": "boxes that hold all mass of links: two corners in joint frames [m]",
+    "EllipsoidSettings.centre": "centre in the link's joint frame [m]",
+    "EllipsoidSettings.semi_axes": "half its lengths [m]",
+    "EllipsoidSettings.rpy": "roll, pitch, yaw of its axes [rad]",
     "PenaltySettings.bounds": "ranges of `m1` [kg], `cx1` [m], `Jxx1` [kg m^2], `fv1`, ...; patterns such as `cz*`",
     "PenaltySettings.fixed": "values of these, such as structural zeros",
     "PenaltySettings.search": "where the least squares of each round start from",
@@ -141,6 +147,7 @@ TITLES = {
     "Processing": "`[processing]`",
     "EstimationSettings": "`[estimation]`",
     "PhysicalSettings": "`[physical]`",
+    "EllipsoidSettings": "`[physical.ellipsoids.LINK]`",
     "PenaltySettings": "`[physical.penalty]`",
 }
 

@@ -32,6 +32,8 @@ def objective(problem: Problem, p: Array) -> float:
         X = np.linalg.solve(J0, J)
         if problem.prior.kind is PriorKind.LOG_DET:
             value += problem.prior.weight * (np.trace(X) - np.log(np.linalg.det(X)) - 4.0)
+        if problem.prior.kind is PriorKind.PULLBACK:
+            value += problem.prior.weight * 0.5 * np.trace((X - np.eye(4)) @ (X - np.eye(4)))
         if problem.prior.kind is PriorKind.EUCLIDEAN:
             r = np.sqrt(np.trace(J0[:3, :3]) / J0[3, 3])
             scale = J0[3, 3] * np.array([1.0] + [r] * 3 + [r**2] * 6)
@@ -46,6 +48,6 @@ def stated_terms(problem: Problem) -> Iterator[tuple[int, float, float]]:
     """Terms' parameters that the file states: which, its value, and the weight of the squared distance from it."""
     by_data = problem.base.to_standard(problem.factor.solve())
     for k in range(10 * len(problem.references), len(by_data)):
-        e = float(problem.base.model.reference[k])
+        e = float(problem.base.reference[k])
         if np.isfinite(e) and e != 0.0:
             yield k, e, min(problem.prior.weight, 1.0) / max(abs(e), abs(by_data[k])) ** 2

@@ -2,6 +2,9 @@
 from .cli.demonstration import demo
 from .cli.viewer_page import view
 from .errors import DynidError
+from .estimation.bodies.body_fit import BodyFit
+from .estimation.bodies.fitted_bodies import fit_bodies
+from .estimation.physical.containment import Box, Ellipsoid
 from .estimation.physical.parameter_retrieval import Retrieval
 from .estimation.settings import EstimationSettings, PhysicalSettings
 from .estimation.static_estimate import StaticEstimate
@@ -44,12 +47,15 @@ __version__: str
 
 __all__ = [
     "BaseParameters",
+    "BodyFit",
+    "Box",
     "ComparedEstimator",
     "Comparison",
     "Contact",
     "Drive",
     "DynamicModel",
     "DynidError",
+    "Ellipsoid",
     "EstimationSettings",
     "Finding",
     "Gains",
@@ -79,6 +85,7 @@ __all__ = [
     "excite",
     "excite_commands",
     "find_base_parameters",
+    "fit_bodies",
     "identify",
     "identify_from_matrices",
     "identify_gains",

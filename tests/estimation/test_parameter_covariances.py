@@ -37,7 +37,7 @@ def covariances(found: Result) -> tuple[np.ndarray, np.ndarray]:
     return after, before
 
 
-@pytest.mark.parametrize("kind", ["logdet", "euclidean", "none"])
+@pytest.mark.parametrize("kind", ["logdet", "euclidean", "pullback", "none"])
 def test_data_only_take_away_from_the_prior_and_known_parameters_stay(kind: str) -> None:
     after, before = covariances(result(kind))
     sizes = np.sqrt(np.diag(before)).clip(1e-9)

@@ -117,12 +117,13 @@ def test_the_optimum_with_each_prior_is_cvxpys() -> None:
     expected = references(model.robot)
     for kind in PriorKind:
         problem = Problem(factor, base, expected, LinkPrior(kind, 0.7), tuple(conditions.of_terms(model)))
-        assert objective(problem, fit(problem)) == pytest.approx(reference_optimum(problem), abs=3e-4, rel=1e-6)
+        assert objective(problem, fit(problem)) == pytest.approx(
+            reference_optimum(problem, model.names), abs=3e-4, rel=1e-6
+        )
 
 
-def reference_optimum(problem: Problem) -> float:
+def reference_optimum(problem: Problem, names: tuple[str, ...]) -> float:
     """The same program, written in CVXPY from its statement."""
-    names = problem.base.model.names
     p = cp.Variable(len(names))
     cost = cp.sum_squares(problem.factor.R @ problem.base.regrouping @ p - problem.factor.z)
     holds = [p[k] >= 0 for k, name in enumerate(names) if name.startswith(("fv", "Ia"))]
@@ -134,6 +135,8 @@ def reference_optimum(problem: Problem) -> float:
         holds.append(X >> 0)
         if problem.prior.kind is PriorKind.LOG_DET:
             cost += problem.prior.weight * (cp.trace(X) - cp.log_det(X) - 4.0)
+        if problem.prior.kind is PriorKind.PULLBACK:
+            cost += problem.prior.weight * 0.5 * cp.sum_squares(X - np.eye(4))
         if problem.prior.kind is PriorKind.EUCLIDEAN:
             r = np.sqrt(np.trace(J0[:3, :3]) / J0[3, 3])
             scale = J0[3, 3] * np.array([1.0] + [r] * 3 + [r**2] * 6)

@@ -26,7 +26,7 @@ def solved(problem: Problem, weight: float) -> np.ndarray:
     return smooth.C @ smooth.start(A.T @ A, A.T @ problem.factor.z, weight)
 
 
-@pytest.mark.parametrize("kind", [PriorKind.LOG_DET, PriorKind.EUCLIDEAN])
+@pytest.mark.parametrize("kind", [PriorKind.LOG_DET, PriorKind.EUCLIDEAN, PriorKind.PULLBACK])
 @pytest.mark.parametrize("weight", [1.0, 100.0, 10_000.0])
 def test_the_optimum_is_the_cone_programs(kind: PriorKind, weight: float) -> None:
     model = DynamicModel(ROBOT, [Viscous(), Stribeck(), Armature(), Offset()])

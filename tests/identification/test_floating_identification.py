@@ -10,6 +10,7 @@ import dynid
 from dynid import Contact, DynamicModel, Log, Result, load_result, load_robot
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
+from dynid.model import specification
 from dynid.robot import Robot
 from dynid.robot.assembly import assemble
 from dynid.robot.description import BodyDescription, Description, JointDescription
@@ -321,3 +322,18 @@ def test_feet_that_both_rest_are_where_the_log_has_them() -> None:
     result = dynid.identify(robot, log, physical=PLAIN)
     assert result.model.observed.posture
     assert errors(result, robot.parameters).max() < 1e-5
+
+
+def test_offsets_of_sensors_are_parameters_of_a_term(robot: Robot, motion: Motion, truth: Array) -> None:
+    from dynid.logs.floating_body import contact_torques
+
+    offsets = {"base": np.array([5.0, -3.0, 8.0, 0.5, -0.2, 0.1]), "wrist_3_link": np.array([1.0, 2, 3, 0.1, 0.2, 0.3])}
+    hand = 5.0 * np.sin(motion.t[:, None] * np.linspace(0.5, 2.0, 6))
+    base = needed(robot, motion, truth)[:, :6] - contact_torques(robot, Contact("wrist_3_link", hand), motion.q)[:, :6]
+    contacts = [Contact("base", base + offsets["base"]), Contact("wrist_3_link", hand + offsets["wrist_3_link"])]
+    terms = ["contact_offset:base:wrist_3_link"]
+    result = dynid.identify(robot, log_of(motion, contacts=contacts), terms, physical=PLAIN)
+    assert errors(result, np.concatenate([truth, *offsets.values()])).max() < 1e-7
+    found = {row.name: row.value for row in result.parameters}
+    assert found["oFz6"] == pytest.approx(3.0, abs=1e-6)
+    assert specification(result.model.terms[0]) == terms[0]

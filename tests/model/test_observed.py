@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from dynid import DynamicModel, Observed, Robot, find_base_parameters, inspect, load_robot
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.model.equations import combinations
 from dynid.model.sampling import random_states
-from dynid.robot.pinocchio import to_pinocchio
+from dynid.robot.pinocchio import to_pinocchio, tree_coordinates
 from tests.force_plate import TABLE_3_3, plate_wrenches
 from tests.references import assert_same_torques, pinocchio_torques
 from tests.strategies import FLOATING, URDF_KINDS, is_floating_tree, random_inertia, robots
@@ -100,8 +101,6 @@ def test_torques_without_the_force_on_a_foot_do_not_depend_on_it(robot: Robot, s
 
 @given(INDEPENDENT, seeds)
 def test_forces_between_two_feet_are_eliminated(robot: Robot, seed: int) -> None:
-    from dynid.model.equations import combinations
-
     rng = np.random.default_rng(seed)
     assume(len(robot.joints) > 2)
     links = [int(k) for k in rng.choice(len(robot.joints), 2, replace=False)]
@@ -160,8 +159,6 @@ def test_on_a_pivot_the_weight_turns_the_robot_as_pinocchios_centre_of_mass_says
 
 def centres(robot: Robot, q: Array) -> Array:
     """Centres of mass by Pinocchio, shape (samples, 3)."""
-    from dynid.robot.pinocchio import tree_coordinates
-
     model = to_pinocchio(robot)
     data = model.createData()
     rest = np.zeros(robot.nv)
@@ -170,8 +167,6 @@ def centres(robot: Robot, q: Array) -> Array:
 
 def places(robot: Robot, q: Array, body: str, point: Array | None = None) -> Array:
     """Points of a body in the world by Pinocchio, shape (samples, 3)."""
-    from dynid.robot.pinocchio import tree_coordinates
-
     model = to_pinocchio(robot)
     data = model.createData()
     link, placement = next(

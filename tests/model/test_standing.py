@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dynid import DynamicModel, Observed, Robot, inspect, load_robot
 from dynid.arrays import Array, frozen
-from dynid.errors import InvalidRequestError
+from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.model.sampling import random_states
 from dynid.robot.assembly import assemble
 from dynid.robot.description import BodyDescription, Description, JointDescription
@@ -94,6 +94,30 @@ def test_a_quadruped_stands_on_points() -> None:
     assert (np.ptp(states[0], axis=0) > 0.01).all()
 
 
+def test_feet_stand_where_a_stated_posture_has_them() -> None:
+    robot = load_robot(example_robot_file("talos_reduced.urdf"), floating_base=True)
+    soles = ("left_sole_link", "right_sole_link")
+    posture = robot.neutral
+    posture[robot.joint("leg_left_1_joint").q] = 0.3
+    observed = Observed(("wrench",), stands_on=soles, posture=tuple(posture))
+    q, _, _ = random_states(DynamicModel(robot, (), observed), 5, np.random.default_rng(0))
+    model = to_pinocchio(robot)
+    data, there = model.createData(), model.createData()
+    pin.forwardKinematics(model, there, posture)
+    for one in q:
+        pin.forwardKinematics(model, data, one)
+        for k, link in enumerate(robot.links, 1):
+            if {body.name for body in link.bodies} & set(soles):
+                assert np.abs((there.oMi[k].inverse() * data.oMi[k]).homogeneous - np.eye(4)).max() < 1e-11
+    with pytest.raises(ShapeError):
+        DynamicModel(robot, (), Observed(("wrench",), stands_on=soles, posture=(0.0, 1.0)))
+    for wrong in ({"leg_left_9_joint": 0.1}, {"root_joint": 0.1}):
+        with pytest.raises((UnknownNameError, InvalidRequestError)):
+            inspect(robot, wrench=True, stands_on=soles, posture=wrong)
+    with pytest.raises(InvalidRequestError, match="stands_on"):
+        inspect(robot, wrench=True, moving=True, posture={"leg_left_1_joint": 0.1})
+
+
 def test_feet_that_cannot_be_reached_together_are_named() -> None:
     """The neutral posture, at zero, lies outside the limits of the only joint between them."""
     rng = np.random.default_rng(0)
@@ -104,5 +128,6 @@ def test_feet_that_cannot_be_reached_together_are_named() -> None:
     )
     robot = assemble(Description("legs", "legs", bodies, joints), floating_base=True)
     assert len(inspect(robot, wrench=True, stands_on=["right"]).base_parameters)
+    assert len(inspect(robot, wrench=True, stands_on=["left", "right"], posture={"leg": 0.7}).base_parameters)
     with pytest.raises(InvalidRequestError, match="left and right of 'legs' cannot be reached together"):
         inspect(robot, wrench=True, stands_on=["left", "right"])

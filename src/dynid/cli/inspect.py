@@ -17,6 +17,7 @@ from dynid.cli.app import (
     errors_in_words,
     numbers,
     steps_shown,
+    values,
     words,
 )
 
@@ -46,6 +47,9 @@ KnownOption = Annotated[
     list[str], typer.Option(help="Parameters known beforehand: m1=3.7,Ixy2=0; I??1 for the values of the file.")
 ]
 
+LockOption = Annotated[
+    list[str], typer.Option(help="Joints to lock, by name or number: elbow,4 or elbow=1.2 [rad or m].")
+]
 GravityOnlyOption = Annotated[bool, typer.Option("--gravity-only", help="Measurements at rest: only gravity acts.")]
 WrenchOption = Annotated[
     bool,
@@ -57,6 +61,9 @@ MovingOption = Annotated[
 StandsOnOption = Annotated[
     list[str],
     typer.Option(help="Bodies that stand still instead of the base: left_sole_link or left_sole_link,right_sole_link."),
+]
+PostureOption = Annotated[
+    list[str], typer.Option(help="Where these bodies stand, as positions of joints [rad or m]: hip=0.4,knee=-0.8.")
 ]
 CentreOfPressureOption = Annotated[
     bool, typer.Option("--centre-of-pressure", help="Only the centre of pressure is measured, at rest.")
@@ -85,13 +92,12 @@ def inspect(
     wrench: WrenchOption = False,
     moving: MovingOption = False,
     stands_on: StandsOnOption = [],  # noqa: B006
+    posture: PostureOption = [],  # noqa: B006
     centre_of_pressure: CentreOfPressureOption = False,
     total_mass_known: TotalMassOption = False,
     mounting: MountingOption = "",
     measured: MeasuredOption = [],  # noqa: B006
-    lock: Annotated[
-        list[str], typer.Option(help="Joints to lock, by name or number: elbow,4 or elbow=1.2 [rad or m].")
-    ] = [],  # noqa: B006
+    lock: LockOption = [],  # noqa: B006
     known: KnownOption = [],  # noqa: B006
     order: Annotated[
         list[str], typer.Option(help="Parameters to prefer as names of base parameters: m2,my0,mx0.")
@@ -124,6 +130,7 @@ def inspect(
             moving=moving,
             measured=words(*measured),
             stands_on=words(*stands_on),
+            posture=values("--posture", *posture),
             centre_of_pressure=centre_of_pressure,
             mounting=_pivot(mounting),
             has_total_mass=total_mass_known,

@@ -79,17 +79,30 @@ class PenaltySettings(Table):
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
 
 
+class EllipsoidSettings(Table):
+    """`physical.ellipsoids.LINK`: centre and semi-axes [m] in the link's joint frame; angles [rad] turn the axes."""
+
+    centre: Vector
+    semi_axes: Vector
+    rpy: Vector = (0.0, 0.0, 0.0)
+
+
 class PhysicalSettings(Table):
-    """`[physical]`: physically consistent links; masses [kg], centres of mass [m] in joint frames."""
+    """`[physical]`: physically consistent links; masses [kg], centres of mass [m] in joint frames.
+
+    All mass of a link lies inside its ellipsoid, or its box between two corners [m].
+    """
 
     fit: StrictBool = True
-    prior: Literal["logdet", "euclidean", "none"] = "logdet"
+    prior: Literal["logdet", "pullback", "euclidean", "none"] = "logdet"
     weight: Annotated[float, Field(strict=True, ge=0.01, le=1e6)] | Literal["auto", "cross-validation"] = "auto"
     reference: Name | None = None
     total_mass: MassRange | None = None
     masses: dict[str, MassRange] = {}
     centres_of_mass: dict[str, tuple[Vector, Vector]] = {}
     in_geometry: StrictBool | tuple[Name, ...] = False
+    ellipsoids: dict[str, EllipsoidSettings] = {}
+    boxes: dict[str, tuple[Vector, Vector]] = {}
     penalty: PenaltySettings | None = None
 
     @model_validator(mode="after")
@@ -98,6 +111,8 @@ class PhysicalSettings(Table):
             raise ValueError("prior = 'none' has neither a weight nor a reference; leave them out")
         if self.penalty is not None and self.model_fields_set & {"prior", "weight"}:
             raise ValueError("physical.penalty has no prior: bounds and fixed values take its place; leave it out")
+        if self.penalty is not None and self.boxes:
+            raise ValueError("physical.boxes needs the semidefinite fit; leave physical.penalty out, or use ellipsoids")
         if not self.fit and self.model_fields_set != {"fit"}:
             raise ValueError("fit = false leaves physical links out, so the other keys have no effect")
         return self

@@ -142,6 +142,11 @@ class BaseParameters:
         silent = alone | set(self.no_effect) | set(self.known)
         return tuple(name for name in self.model.names if name not in silent)
 
+    @property
+    def reference(self) -> Array:
+        """Standard parameters that the robot file states, shape (parameters,); NaN where it states none."""
+        return self.model.reference
+
     def regressor(self, q: object, v: object = None, a: object = None) -> Array:
         """The base observation matrix W1, shape (rows, samples, base); arguments as `DynamicModel.regressor`."""
         return self.model.regressor(q, v, a)[..., list(self.columns)]

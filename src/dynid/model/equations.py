@@ -16,7 +16,8 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.model.kernels.kernel import joint_poses
 from dynid.model.observed import CENTRE_OF_PRESSURE, MOUNTING, POINT, TORQUES, WRENCH, Observed
-from dynid.model.standing import Stance, place_on_link
+from dynid.model.standing import Stance
+from dynid.model.still_bodies import place_on_link
 from dynid.robot import Robot, skew
 
 TOTAL_MASS = "total_mass"

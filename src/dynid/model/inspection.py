@@ -13,7 +13,8 @@ from dynid.errors import InvalidRequestError
 from dynid.findings import Finding
 from dynid.model.base_parameters import THRESHOLDS, BaseParameters, find_base_parameters
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.observed import BASE, CENTRE_OF_PRESSURE, MOUNTING, WRENCH, Observed
+from dynid.model.observation_requests import in_posture, on_ground, on_pivot
+from dynid.model.observed import CENTRE_OF_PRESSURE, WRENCH
 from dynid.model.plain_tables import html_table, text_table
 from dynid.model.scale import Scale, scale_of
 from dynid.model.terms.parsing import Term, findings_on_default
@@ -177,6 +178,7 @@ def inspect(
     moving: bool = False,
     measured: Sequence[str] = (),
     stands_on: Sequence[str] = (),
+    posture: Mapping[str, float] | None = None,
     centre_of_pressure: bool = False,
     mounting: str | tuple[str, Sequence[float]] | None = None,
     has_total_mass: bool = False,
@@ -200,8 +202,10 @@ def inspect(
         moving: With `wrench` or `measured`: the base moves. Otherwise it is stationary.
         measured: What is measured, where it is not all joint torques: "wrench", "torques", "centre_of_pressure", or
             names of joints whose torque is measured.
-        stands_on: Bodies of a floating robot that stand still on the ground, where the neutral posture has them; the
-            base when none is named. Forces on them are measured only where the wrench is.
+        stands_on: Bodies of a floating robot that stand still on the ground; the base when none is named. Forces on
+            them are measured only where the wrench is.
+        posture: Positions [rad or m] of joints (name or number) with which these bodies are where they stand; other
+            joints at zero. The neutral posture of the file when None.
         centre_of_pressure: The centre of pressure under the robot at rest is measured; implies a floating base.
         mounting: The direction of gravity is measured, as an inertial measurement unit does, in a robot at rest on a
             free pivot: at the origin of this body, or at a point [m] in its frame; implies a floating base.
@@ -226,11 +230,12 @@ def inspect(
     """
     words = [*measured, *([WRENCH] if wrench else ()), *([CENTRE_OF_PRESSURE] if centre_of_pressure else ())]
     if mounting is None:
-        observed = _observed(words, tuple(stands_on), moving=moving, at_rest=gravity_only, is_floating=floating_base)
+        observed = on_ground(words, tuple(stands_on), moving=moving, at_rest=gravity_only, is_floating=floating_base)
     else:
-        observed = _on_pivot(words, tuple(stands_on), mounting)
+        observed = on_pivot(words, tuple(stands_on), mounting)
     is_floating = floating_base or observed.needs_floating_base
     loaded = as_robot(robot, floating_base=is_floating, lock=lock, gravity=gravity, exact_frames=exact_frames)
+    observed = in_posture(observed, loaded, posture)
     rng = np.random.default_rng(seed)
     base = find_base_parameters(
         DynamicModel(loaded, terms, observed),
@@ -248,35 +253,6 @@ def inspect(
     of_scale = () if scale is None else scale.findings()
     findings = (*audit(loaded), *base.findings(), *of_scale, *findings_on_default(terms, loaded))
     return Inspection(base, findings, scale)
-
-
-def _observed(
-    words: Sequence[str], stands_on: tuple[str, ...], *, moving: bool, at_rest: bool, is_floating: bool
-) -> Observed:
-    """What is measured, where the robot is fixed, stands or moves."""
-    if moving and not words:
-        raise InvalidRequestError("moving goes with wrench: it says that the base moves while its wrench is measured")
-    if moving and stands_on:
-        raise InvalidRequestError(f"the base moves, and the robot stands on {', '.join(stands_on)}; leave one out")
-    if moving and (at_rest or CENTRE_OF_PRESSURE in words):
-        raise InvalidRequestError("a moving base and measurements at rest exclude each other; choose one")
-    chosen = tuple(dict.fromkeys(words))
-    at_rest = at_rest or CENTRE_OF_PRESSURE in chosen
-    if not chosen:
-        return Observed(at_rest=at_rest, stands_on=stands_on)
-    is_floating = is_floating or bool({WRENCH, CENTRE_OF_PRESSURE} & set(chosen))
-    return Observed(chosen, at_rest, stands_on or ((BASE,) if is_floating and not moving else ()))
-
-
-def _on_pivot(
-    words: Sequence[str], stands_on: tuple[str, ...], mounting: str | tuple[str, Sequence[float]]
-) -> Observed:
-    """A robot at rest on a free pivot."""
-    body, point = (mounting, (0.0, 0.0, 0.0)) if isinstance(mounting, str) else mounting
-    x, y, z = (float(value) for value in point) if len(tuple(point)) == 3 else (np.nan,) * 3
-    if not np.isfinite([x, y, z]).all():
-        raise InvalidRequestError(f"the point of the pivot must be three finite numbers [m], not {tuple(point)}")
-    return Observed((*words, MOUNTING), at_rest=True, stands_on=stands_on, pivot=body, point=(x, y, z))
 
 
 def _joint_data(robot: Robot, i: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.robot import Robot
 
 WRENCH = "wrench"
@@ -68,6 +68,7 @@ class Observed:
             if isinstance(words, str):
                 raise InvalidRequestError(f"{name} is a tuple of words, such as ('{words}',)")
             vars(self)[name] = tuple(words)
+        vars(self)["posture"] = tuple(float(value) for value in self.posture)
         vars(self)["point"] = tuple(float(value) for value in self.point)
 
     @staticmethod
@@ -142,6 +143,7 @@ class Observed:
         Raises:
             InvalidRequestError: If requests exclude each other, or need a floating base.
             UnknownNameError: If a joint does not exist.
+            ShapeError: If the posture is not one of the robot.
         """
         if not self.measured:
             raise InvalidRequestError(f"nothing is measured; name some of {', '.join(_TEXTS)} or joints")
@@ -159,6 +161,8 @@ class Observed:
                 f"{what} is a matter of floating-base robots only, and the base of '{robot.name}' is fixed; "
                 "load the robot with floating_base=True"
             )
+        if self.posture and len(self.posture) != robot.nq:
+            raise ShapeError("the posture of bodies that stand", f"({robot.nq},)", (len(self.posture),))
         for word in self.measured:
             if word not in _TEXTS:
                 robot.joint(word)

@@ -51,7 +51,7 @@ def random_states(model: DynamicModel, samples: int, rng: np.random.Generator) -
         v, a = np.zeros_like(v), np.zeros_like(a)
     if observed.stands_on == (BASE,):
         base = robot.joints[0]
-        q[:, base.q] = neutral(base.kind)
+        q[:, base.q] = observed.posture[base.q] if observed.posture else neutral(base.kind)
         v[:, base.v] = a[:, base.v] = 0.0
     elif observed.stands_on:
         stance = Stance.of(robot, observed.stands_on, observed.posture)

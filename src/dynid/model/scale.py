@@ -19,7 +19,8 @@ from dynid.model.independent_columns import columns_in_order, largest_by_unit, n
 from dynid.model.kernels.kernel import joint_poses
 from dynid.model.observed import CENTRE_OF_PRESSURE
 from dynid.model.sampling import random_states, sample_count
-from dynid.model.standing import carried_links, place_on_link, rotations_as_quaternions
+from dynid.model.standing import rotations_as_quaternions
+from dynid.model.still_bodies import carried_links, place_on_link
 from dynid.robot import SIZE, Robot
 
 

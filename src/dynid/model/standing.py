@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
-from dynid.errors import InvalidRequestError, UnknownNameError
+from dynid.errors import InvalidRequestError
 from dynid.model.kernels.kernel import joint_poses
 from dynid.model.kernels.vectorised import kinematics, screws_below
-from dynid.model.observed import BASE, POINT
-from dynid.robot import Joint, Robot, skew
+from dynid.model.observed import POINT
+from dynid.model.still_bodies import Contact, place_on_link
+from dynid.robot import Joint, Robot
 
 _CLOSED_DISTANCE = 1e-12
 """Distance [m, rad] from where they stand at which bodies count as standing there."""
@@ -42,27 +43,6 @@ _SINGULAR_PART = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Contact:
-    """A body that stands still: all of it, or the point at its origin alone.
-
-    Attributes:
-        link: Index of its link.
-        point: Where its origin is in the link's joint frame [m], shape (3,).
-        is_point: Whether only the origin stands, and the body may turn about it.
-    """
-
-    link: int
-    point: Array
-    is_point: bool
-
-    def rows(self, motions: Array) -> Array:
-        """The part of motions (linear; angular) of the link, shape (..., 6, n), that the contact takes away."""
-        if not self.is_point:
-            return motions
-        return motions[..., :3, :] - skew(self.point) @ motions[..., 3:, :]
-
-
-@dataclass(frozen=True, eq=False)
 class Stance:
     """Bodies of a floating robot that stand still.
 
@@ -71,12 +51,14 @@ class Stance:
         bodies: Their names.
         contacts: Where they stand: whole bodies first, each link once.
         posture: One in which they are where they stand, shape (nq,).
+        is_stated: Whether it was stated, and is not the neutral one.
     """
 
     robot: Robot
     bodies: tuple[str, ...]
     contacts: tuple[Contact, ...]
     posture: Array
+    is_stated: bool
 
     @staticmethod
     def of(robot: Robot, bodies: Sequence[str], posture: Sequence[float] = ()) -> Stance:
@@ -97,7 +79,7 @@ class Stance:
             else:
                 whole.setdefault(link, contact)
         at = np.array(posture, dtype=float) if len(posture) else robot.neutral
-        return Stance(robot, tuple(bodies), (*whole.values(), *points), at)
+        return Stance(robot, tuple(bodies), (*whole.values(), *points), at, bool(len(posture)))
 
     @property
     def has_whole_body(self) -> bool:
@@ -194,17 +176,37 @@ class Stance:
         step = _least(J, damping, errors)
         # Joints that are at a limit and would go beyond it stay there, and the others do without them.
         J = np.where(self._beyond(q, step)[:, None], 0.0, J)
-        return _within_limits(self.robot, moved(self.robot, q, _least(J, damping, errors)))
+        return self._within_limits(moved(self.robot, q, _least(J, damping, errors)))
 
     def _beyond(self, q: Array, step: Array) -> NDArray[np.bool_]:
         """Which joints stand at a limit and would be moved beyond it, shape (samples, nv)."""
         found = np.zeros(step.shape, dtype=bool)
-        for joint in _limited(self.robot):
+        for joint, lower, upper in self.limits:
             own, way = q[:, joint.q.start], step[:, joint.v.start]
-            found[:, joint.v.start] = ((own <= joint.limits.lower) & (way < 0)) | (
-                (own >= joint.limits.upper) & (way > 0)
-            )
+            found[:, joint.v.start] = ((own <= lower) & (way < 0)) | ((own >= upper) & (way > 0))
         return found
+
+    @cached_property
+    def limits(self) -> list[tuple[Joint, float, float]]:
+        """Joints of one degree of freedom with their limits, where these leave room.
+
+        A posture that was stated is right, wherever the limits of the file are.
+        """
+        found = []
+        for joint in self.robot.independent_joints[1:]:
+            lower, upper = joint.limits.lower, joint.limits.upper
+            if not joint.kind.has_quaternion and lower < upper:
+                stated = float(self.posture[joint.q.start])
+                found.append(
+                    (joint, min(lower, stated), max(upper, stated)) if self.is_stated else (joint, lower, upper)
+                )
+        return found
+
+    def _within_limits(self, q: Array) -> Array:
+        """Positions with single joints clipped to their limits."""
+        for joint, lower, upper in self.limits:
+            q[:, joint.q] = np.clip(q[:, joint.q], lower, upper)
+        return q
 
     def _errors(self, q: Array) -> Array:
         """Where the contacts are, seen from where they stand, in the links' frames, shape (samples, 6 or 3 each)."""
@@ -241,31 +243,13 @@ class Stance:
 
     def refusal(self) -> InvalidRequestError:
         """What to say when no posture was found."""
+        posture = "stated" if self.is_stated else "neutral"
         return InvalidRequestError(
             f"{' and '.join(self.bodies)} of '{self.robot.name}' cannot be reached together: no posture within the "
-            "joint limits was found in which each of them stands where the neutral posture of the file has it; "
+            f"joint limits was found in which each of them stands where the {posture} posture has it; "
             f"check the limits of the joints between them, let the robot stand on fewer, or write BODY{POINT} for "
             "feet that turn about a point"
         )
-
-
-def place_on_link(robot: Robot, body: str, where: str = "") -> tuple[int, Array]:
-    """The link that a body, or `BASE`, belongs to, and its pose in that link's joint frame, shape (4, 4).
-
-    Raises:
-        UnknownNameError: If the floating base carries no such body; `where` says what it is for.
-    """
-    if body == BASE:
-        return 0, np.eye(4)
-    places = {each.name: (i, each.placement) for i in carried_links(robot) for each in robot.links[i].bodies}
-    if body not in places:
-        raise UnknownNameError("body", body, places, f" {where}" if where else "")
-    return places[body]
-
-
-def carried_links(robot: Robot) -> list[int]:
-    """Indices of the links that move with the first joint, the floating base; a file may hold other trees, too."""
-    return [i for i in range(len(robot.links)) if 0 in robot.chain(i)]
 
 
 def moved(robot: Robot, q: Array, step: Array) -> Array:
@@ -283,22 +267,6 @@ def moved(robot: Robot, q: Array, step: Array) -> Array:
             q[:, joint.q.start : joint.q.start + 3] += before.apply(own[:, :3])
         q[:, joint.q.stop - 4 : joint.q.stop] = (before * Rotation.from_rotvec(own[:, -3:])).as_quat()
     return q
-
-
-def _within_limits(robot: Robot, q: Array) -> Array:
-    """Positions with single joints clipped to limits that leave them room."""
-    for joint in _limited(robot):
-        q[:, joint.q] = np.clip(q[:, joint.q], joint.limits.lower, joint.limits.upper)
-    return q
-
-
-def _limited(robot: Robot) -> list[Joint]:
-    """Joints of one degree of freedom whose limits leave them room."""
-    return [
-        joint
-        for joint in robot.independent_joints[1:]
-        if not joint.kind.has_quaternion and joint.limits.lower < joint.limits.upper
-    ]
 
 
 def rotations_as_quaternions(rotations: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, UnknownNameError
-from dynid.estimation.physical.cone_program import ConeKind, stacked
+from dynid.estimation.physical.cone_program import Cone, ConeKind, stacked
 from dynid.model import DynamicModel
 from dynid.robot import Link, Robot, inertia, outline
 
@@ -30,6 +30,22 @@ class Constraint:
     kind: ConeKind
     rows: Array
     offset: Array
+
+    @property
+    def helpers(self) -> int:
+        """Number of variables more that it needs in a cone program."""
+        return 0
+
+    def cones(self, C: Array, first: int, total: int) -> list[Cone]:
+        """As conditions of a cone program.
+
+        Args:
+            C: The matrix of p = C x, shape (parameters, variables).
+            first: Index of the first variable more that is its own.
+            total: Number of all variables, the x before all others.
+        """
+        rows = self.rows @ C
+        return [Cone(self.kind, np.hstack([rows, np.zeros((len(rows), total - rows.shape[1]))]), self.offset)]
 
 
 def of_terms(model: DynamicModel) -> list[Constraint]:

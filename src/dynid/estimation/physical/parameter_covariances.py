@@ -19,7 +19,7 @@ from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.physical.cone_program import ConeKind, stacked
 from dynid.estimation.physical.physical_estimate import Physics, problem_of, weighed
-from dynid.estimation.physical.semidefinite import PriorKind, Problem
+from dynid.estimation.physical.semidefinite import Problem
 from dynid.model import BaseParameters
 from dynid.robot import inertia
 
@@ -60,18 +60,23 @@ def parameter_covariances(
     white = weighed(logs, base, method)
     factor = white.weighted(1.0 / np.sqrt(_dispersion(base, white.R, stds)))
     problem = problem_of(factor, base, physics)
-    A, _ = problem.squares()
-    of_data, of_prior = A[: len(factor.R)], A[len(factor.R) :]
-    C, D, found = problem.to_parameters, of_data.T @ of_data, []
+    C, found = problem.to_parameters, []
     change = np.linalg.lstsq(C, moved, rcond=None)[0]
     for point in points:
-        P = of_prior.T @ of_prior + _curvature(problem, point)
+        D, P = curvatures(problem, point)
         with_data = np.linalg.solve(D + P, np.column_stack([C.T, P]))
         of_parameters, of_scatter = with_data[:, : len(C)], with_data[:, len(C) :]
         determined = len(P) - float(np.trace(of_scatter))
         s = max(1.0, float(change @ P @ change) / max(determined, 1.0))
         found.append((of_parameters.T @ (D + s * P) @ of_parameters, s * C @ np.linalg.solve(P, C.T)))
     return found
+
+
+def curvatures(problem: Problem, p: Array) -> tuple[Array, Array]:
+    """Curvatures D of the data and P of the prior at standard parameters p, each of shape (variables, variables)."""
+    A, _ = problem.squares()
+    of_data, of_prior = A[: len(problem.factor.R)], A[len(problem.factor.R) :]
+    return of_data.T @ of_data, of_prior.T @ of_prior + _curvature(problem, p)
 
 
 def _dispersion(base: BaseParameters, R: Array, stds: Mapping[str, float | None]) -> float:
@@ -93,7 +98,7 @@ def _curvature(problem: Problem, p: Array) -> Array:
     units = np.linalg.inv(stacked(inertia.pseudo_inertia_basis()))  # stacked unit vectors as 10-vectors
     matrices = np.array([inertia.to_pseudo_inertia(unit) for unit in units])
     for n, (k, L, weight) in enumerate(zip(problem.heavy, problem.roots, problem.weights.tolist(), strict=True)):
-        if problem.prior.kind is not PriorKind.EUCLIDEAN:
+        if not problem.prior.kind.is_square:
             half = np.linalg.solve(L, inertia.to_pseudo_inertia(p[problem.columns(k)]))
             turned = np.linalg.inv(np.linalg.solve(L, half.T)) @ matrices
             own = slice(size * n, size * (n + 1))

@@ -15,6 +15,7 @@ from dynid.errors import DynidError, InvalidRequestError, UnknownNameError
 from dynid.estimation.factors.factors import Factor
 from dynid.estimation.physical.cone_program import ConeKind, SolverError
 from dynid.estimation.physical.constraints import Constraint
+from dynid.estimation.physical.containment import Containment
 from dynid.estimation.physical.link_variables import LinkVariables
 from dynid.estimation.physical.penalty_conditions import (
     Condition,
@@ -199,7 +200,11 @@ def penalty_problem(
     variables = bounded.fixed(_known(base, variables)).fixed(limits.fixed)
     _require_within(bounded, variables, limits)
     conditions: list[Condition] = triangle_condition(variables, physics.references)
-    conditions += [convex_condition(one, variables) for one in convex.constraints if not _is_bound(one, variables)]
+    for one in convex.constraints:
+        if isinstance(one, Containment):
+            raise InvalidRequestError(f"{one.label}: boxes need the semidefinite fit; state an ellipsoid instead")
+        if not _is_bound(one, variables):
+            conditions.append(convex_condition(one, variables))
     conditions += [stated_condition(label, function, variables) for label, function in limits.conditions.items()]
     return PenaltyProblem(variables, factor.R @ base.regrouping, factor.z, tuple(conditions))
 

@@ -15,8 +15,10 @@ from dynid.estimation.factors.lazy_sequences import Lazy
 from dynid.estimation.least_squares import Estimate, JointFit, joint_fits, log_stds, merge_logs, merge_weighted
 from dynid.estimation.physical import constraints as conditions
 from dynid.estimation.physical.constraints import Constraint
+from dynid.estimation.physical.containment import Containment
+from dynid.estimation.physical.link_prior import LinkPrior
 from dynid.estimation.physical.references import Origin, Reference
-from dynid.estimation.physical.semidefinite import LinkPrior, Problem, fit
+from dynid.estimation.physical.semidefinite import Problem, fit
 from dynid.model import BaseParameters
 from dynid.robot import inertia
 
@@ -107,7 +109,7 @@ class Physics:
 
     references: tuple[Reference, ...]
     prior: LinkPrior
-    constraints: tuple[Constraint, ...] = ()
+    constraints: tuple[Constraint | Containment, ...] = ()
 
 
 def physical_estimate(

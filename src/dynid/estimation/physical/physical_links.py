@@ -14,6 +14,8 @@ from dynid.estimation.least_squares import Estimate
 from dynid.estimation.physical import constraints
 from dynid.estimation.physical.cone_program import SolverError
 from dynid.estimation.physical.constraints import Constraint, Range
+from dynid.estimation.physical.containment import Box, Containment, Ellipsoid, mass_inside
+from dynid.estimation.physical.link_prior import LinkPrior, PriorKind
 from dynid.estimation.physical.parameter_retrieval import fitted_by_penalties
 from dynid.estimation.physical.physical_estimate import (
     SOURCE_THRESHOLDS,
@@ -24,14 +26,13 @@ from dynid.estimation.physical.physical_estimate import (
 )
 from dynid.estimation.physical.prior_weight import WeightChoice, choose_weight
 from dynid.estimation.physical.references import Origin, references, require_same_links
-from dynid.estimation.physical.semidefinite import LinkPrior, PriorKind
 from dynid.estimation.settings import PhysicalSettings
 from dynid.estimation.solution import Solution
 from dynid.findings import Finding
 from dynid.logs import findings_on_mass
 from dynid.machine import single_threaded_blas
 from dynid.model import BaseParameters, DynamicModel, random_states
-from dynid.robot import SIZE, Robot
+from dynid.robot import SIZE, Robot, rotation_from_rpy
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,7 @@ def physics_of(table: PhysicalSettings, model: DynamicModel, reference: Robot | 
     )
 
 
-def _stated(table: PhysicalSettings, model: DynamicModel) -> Iterator[Constraint]:
+def _stated(table: PhysicalSettings, model: DynamicModel) -> Iterator[Constraint | Containment]:
     if table.total_mass is not None:
         yield from constraints.total_mass(model, _as_range(table.total_mass))
     for link, masses in table.masses.items():
@@ -188,6 +189,22 @@ def _stated(table: PhysicalSettings, model: DynamicModel) -> Iterator[Constraint
         yield from constraints.centre_of_mass(model, link, lower, upper)
     for link in _with_shapes(table, model):
         yield from constraints.centre_of_mass_in_geometry(model, link)
+    yield from _with_all_mass(table, model)
+
+
+def _with_all_mass(table: PhysicalSettings, model: DynamicModel) -> Iterator[Constraint | Containment]:
+    """Ellipsoids and boxes that hold all mass of links."""
+    label = ""
+    try:
+        for link, ellipsoid in table.ellipsoids.items():
+            label = f"physical.ellipsoids.{link}"
+            bound = Ellipsoid(ellipsoid.centre, ellipsoid.semi_axes, rotation_from_rpy(*ellipsoid.rpy))
+            yield mass_inside(model, link, bound, label)
+        for link, (lower, upper) in table.boxes.items():
+            label = f"physical.boxes.{link}"
+            yield mass_inside(model, link, Box(lower, upper), label)
+    except InvalidRequestError as error:
+        raise InvalidRequestError(f"{label}: {error}") from error
 
 
 def _as_range(masses: float | tuple[float, float]) -> Range:

@@ -6,7 +6,7 @@ white errors would. The data count that many times less.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from dynid.estimation.factors.reduced_logs import Fold
 from dynid.estimation.held_out_blocks import HELD_OUT_THRESHOLDS, weighed_blocks
 from dynid.estimation.least_squares import NotIdentifiableError
 from dynid.estimation.physical.cone_program import SolverError
+from dynid.estimation.physical.link_prior import PriorKind
 from dynid.estimation.physical.physical_estimate import Physics, problem_of
 from dynid.estimation.physical.references import GUESSED_WEIGHT, Origin
-from dynid.estimation.physical.semidefinite import PriorKind
+from dynid.estimation.physical.semidefinite import Problem
 from dynid.estimation.physical.smooth_fit import SmoothFit
 from dynid.model import BaseParameters
 
@@ -99,18 +100,29 @@ def choose_weight(
     spread = dispersion(parts) if parts else 1.0
     has_files = any(reference.origin in (Origin.FILE, Origin.MENDED) for reference in physics.references)
     has_prior = physics.prior.kind is not PriorKind.NONE
-    if isinstance(weight, float | int) or not parts or not has_files or not has_prior:
+    problem = problem_of(parts[0], base, physics) if parts else None
+    if isinstance(weight, float | int) or problem is None or not has_files or not has_prior:
         untried = THRESHOLDS.untried_weight if has_files else GUESSED_WEIGHT
         stated = float(weight) if isinstance(weight, float | int) else untried
-        found = _held_out(parts, base, physics, spread, (stated,)) if parts and has_prior else {}
+        found = _held_out(parts, problem, spread, (stated,)) if problem is not None and has_prior else {}
         return WeightChoice(stated, spread, left_out=tuple(found.get(stated, ())))
-    found = _held_out(parts, base, physics, spread)
+    return cross_validated(parts, problem, spread)
+
+
+def cross_validated(parts: Sequence[Factor], problem: Problem, spread: float) -> WeightChoice:
+    """The weight of the prior by predicting each part of the data from the others; see `choose_weight`.
+
+    Args:
+        parts: The factors of parts of the data for the problem's combinations of parameters, scaled so that errors have
+            unit variance.
+        problem: Prior and constraints; its own factor does not count.
+        spread: How many times larger than those of white errors the variances of estimates are.
+    """
+    found = _held_out(parts, problem, spread)
     squares = {w: _squares(parts, values) for w, values in found.items()}
-    total = sum(part.residual_squares(np.zeros(len(base))) for part in parts)
+    total = sum(part.residual_squares(np.zeros(len(part.names))) for part in parts)
     best = min(squares, key=lambda w: float(squares[w].sum()), default=THRESHOLDS.untried_weight)
-    larger = sorted(w for w in squares if w > best)
-    worse = next((k for k, w in enumerate(larger) if not _is_as_good(squares[w], squares[best])), len(larger))
-    chosen = [best, *larger][worse]
+    chosen = max((w for w in squares if w > best and _is_as_good(squares[w], squares[best])), default=best)
     relative = {w: float(np.sqrt(squares[w].sum() / total)) if total else 0.0 for w in sorted(squares)}
     return WeightChoice(chosen, spread, relative, best, tuple(found.get(chosen, ())))
 
@@ -150,33 +162,27 @@ def _squares(parts: Sequence[Factor], values: Sequence[Array]) -> Array:
 
 
 def _held_out(
-    parts: Sequence[Factor],
-    base: BaseParameters,
-    physics: Physics,
-    spread: float,
-    weights: Sequence[float] = THRESHOLDS.weights,
+    parts: Sequence[Factor], problem: Problem, spread: float, weights: Sequence[float] = THRESHOLDS.weights
 ) -> dict[float, list[Array]]:
-    """For each weight the base parameters, each of shape (base,), of links that were fitted to all parts but one.
+    """For each weight the combinations b, each of shape (base,), of links that were fitted to all parts but one.
 
     Weights are tried from the largest on, each from the solution of the one before, until one has none.
     """
     found: dict[float, list[Array]] = {}
     try:
-        solve = _solver(parts, base, physics, spread)
+        solve = _solver(parts, problem, spread)
         for weight in sorted(weights, reverse=True):
-            found[weight] = [base.regrouping @ solve(k, weight) for k in range(len(parts))]
+            found[weight] = [problem.base.regrouping @ solve(k, weight) for k in range(len(parts))]
     except (SolverError, np.linalg.LinAlgError):
         pass  # weights that have a solution are compared
     return found
 
 
-def _solver(
-    parts: Sequence[Factor], base: BaseParameters, physics: Physics, spread: float
-) -> Callable[[int, float], Array]:
+def _solver(parts: Sequence[Factor], problem: Problem, spread: float) -> Callable[[int, float], Array]:
     """What fits standard parameters to all parts but one, with a weight of the prior."""
     scale = 1.0 / np.sqrt(spread)
-    smooth = SmoothFit.of(problem_of(merged(parts, base.names).weighted(scale), base, physics))
-    rows = [scale * part.R @ base.regrouping @ smooth.C for part in parts]
+    smooth = SmoothFit.of(replace(problem, factor=merged(parts, parts[0].names).weighted(scale)))
+    rows = [scale * part.R @ problem.base.regrouping @ smooth.C for part in parts]
     grams = [A.T @ A for A in rows]
     moments = [A.T @ (scale * part.z) for A, part in zip(rows, parts, strict=True)]
     gram, moment = np.sum(grams, axis=0), np.sum(moments, axis=0)

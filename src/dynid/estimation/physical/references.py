@@ -52,11 +52,16 @@ class Reference:
         link: Index of the link.
         parameters: Its 10-vector about the joint frame, shape (10,); strictly physical, but for massless links.
         origin: Where it comes from.
+        share: Weight of its prior relative to that of the others.
+        stds: Standard deviations of its parameters, for the Euclidean prior at a weight of 1, shape (10,); its mass and
+            size stand for them when None.
     """
 
     link: int
     parameters: Array
     origin: Origin
+    share: float = 1.0
+    stds: Array | None = None
 
     @property
     def most_weight(self) -> float:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -13,35 +13,31 @@ from dynid.errors import DynidError
 from dynid.estimation.factors.factors import Factor
 from dynid.estimation.physical import cone_program
 from dynid.estimation.physical.constraints import Constraint
+from dynid.estimation.physical.containment import Containment
+from dynid.estimation.physical.link_prior import LinkPrior, PriorKind
 from dynid.estimation.physical.references import GUESSED_WEIGHT, Origin, Reference
-from dynid.model import BaseParameters
 from dynid.robot import inertia
 
 RIDGE_WEIGHT = 1e-6
 """Weight that picks the smallest of terms' parameters where nothing else decides."""
 
 
-class PriorKind(StrEnum):
-    """How far a link is from its reference."""
+class Combinations(Protocol):
+    """Combinations b = K p of standard parameters that data depend on; the base parameters of a robot are such."""
 
-    NONE = "none"
-    EUCLIDEAN = "euclidean"
-    LOG_DET = "logdet"
+    @property
+    def regrouping(self) -> Array:
+        """The matrix K, shape (combinations, parameters)."""
+        ...
 
+    @property
+    def reference(self) -> Array:
+        """Standard parameters that are stated beforehand, shape (parameters,); NaN where none are."""
+        ...
 
-@dataclass(frozen=True)
-class LinkPrior:
-    """How much links should be like their references.
-
-    Attributes:
-        kind: Which distance counts.
-        weight: Of the distance, in squared standard deviations; at 1, a link of twice its reference's inertia costs as
-            much as one independent measurement that is off by 1.1 standard deviations, and the inertias of references
-            are taken as known to about 70 %; at 10 to about 20 %.
-    """
-
-    kind: PriorKind = PriorKind.LOG_DET
-    weight: float = 1.0
+    def to_standard(self, base: Array) -> Array:
+        """Some standard parameters that have given combinations, (combinations,) to (parameters,)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,17 +50,17 @@ class Problem:
     Attributes:
         factor: The data's factor for the base parameters, weighed so that errors have unit variance; known
             parameters are taken off.
-        base: The base parameters.
+        base: The base parameters, or other combinations that the factor is of.
         references: What each solid link is expected to be like, in their order.
         prior: How much it should be so.
         constraints: What else must hold.
     """
 
     factor: Factor
-    base: BaseParameters
+    base: Combinations
     references: tuple[Reference, ...]
     prior: LinkPrior
-    constraints: tuple[Constraint, ...]
+    constraints: tuple[Constraint | Containment, ...]
 
     @cached_property
     def heavy(self) -> list[int]:
@@ -79,7 +75,14 @@ class Problem:
     @cached_property
     def weights(self) -> Array:
         """Weights of the priors of links with mass, shape (links with mass,)."""
-        return np.minimum(LIGHTEST_WEIGHT if self.prior.kind is PriorKind.NONE else self.prior.weight, self.caps)
+        if self.prior.kind is PriorKind.NONE:
+            return np.minimum(LIGHTEST_WEIGHT, self.caps)
+        return np.minimum(self.prior.weight * self.shares, self.caps)
+
+    @cached_property
+    def shares(self) -> Array:
+        """Weights of the priors of links with mass relative to the common one, shape (links with mass,)."""
+        return np.array([self.references[k].share for k in self.heavy], dtype=float)
 
     @cached_property
     def first_term(self) -> int:
@@ -100,7 +103,7 @@ class Problem:
     def to_parameters(self) -> Array:
         """Matrix C with p = C x, shape (parameters, variables)."""
         links = inertia.SIZE * len(self.heavy)
-        C = np.zeros((len(self.base.model.names), links + len(self.term_sizes)))
+        C = np.zeros((self.base.regrouping.shape[1], links + len(self.term_sizes)))
         from_stacked = np.linalg.inv(cone_program.stacked(inertia.pseudo_inertia_basis())).T
         for n, (k, L) in enumerate(zip(self.heavy, self.roots, strict=True)):
             C[self.columns(k), self.columns(n)] = from_stacked @ cone_program.stacked(L @ _unit_matrices() @ L.T).T
@@ -119,22 +122,31 @@ class Problem:
         C = self.to_parameters
         of_terms, expected_terms = self.expectations_of_terms()
         rows, targets = [self.factor.R @ self.base.regrouping @ C, of_terms], [self.factor.z, expected_terms]
-        if self.prior.kind is PriorKind.EUCLIDEAN:
-            for k, weight in zip(self.heavy, self.weights, strict=True):
-                A, c = self.distances(k)
+        if self.prior.kind.is_square:
+            for n, weight in enumerate(self.weights):
+                A, c = self.distances(n)
                 rows.append(np.sqrt(weight) * A)
                 targets.append(np.sqrt(weight) * c)
         return np.concatenate(rows), np.concatenate(targets)
 
-    def distances(self, k: int) -> tuple[Array, Array]:
-        """Rows A and right-hand side c of a link's Euclidean distance |A x - c|^2 from its reference."""
-        expected = self.references[k].parameters
-        sizes = inertia.sizes(expected)
+    def distances(self, n: int) -> tuple[Array, Array]:
+        """Rows A and right-hand side c of the squared distance |A x - c|^2 of a link from its reference.
+
+        Args:
+            n: Number of the link among those with mass.
+        """
+        k = self.heavy[n]
+        expected, stds = self.references[k].parameters, self.references[k].stds
+        if self.prior.kind is PriorKind.PULLBACK:
+            rows = np.zeros((inertia.SIZE, self.to_parameters.shape[1]))
+            rows[:, self.columns(n)] = np.sqrt(0.5) * np.eye(inertia.SIZE)
+            return rows, np.sqrt(0.5) * cone_program.stacked(np.eye(4))
+        sizes = inertia.sizes(expected) if stds is None else stds
         return self.to_parameters[self.columns(k)] / sizes[:, None], expected / sizes
 
     def expectations_of_terms(self) -> tuple[Array, Array]:
         """Rows that keep terms near the file's values, where it has any, and small where nothing else decides."""
-        C, expected = self.to_parameters, self.base.model.reference[self.first_term :]
+        C, expected = self.to_parameters, self.base.reference[self.first_term :]
         rows = np.zeros((len(expected), C.shape[1]))
         rows[:, C.shape[1] - len(expected) :] = np.sqrt(RIDGE_WEIGHT) * np.eye(len(expected))
         target = np.zeros(len(expected))
@@ -204,16 +216,20 @@ def fit(problem: Problem) -> Array:
     ) from failure
 
 
-def _solve(problem: Problem, constraints: Sequence[Constraint]) -> Array:
+def _solve(problem: Problem, constraints: Sequence[Constraint | Containment]) -> Array:
     C, size = problem.to_parameters, inertia.SIZE
     width = C.shape[1]
     with_log_det = problem.prior.kind is PriorKind.LOG_DET
-    total = width + (size + 4) * len(problem.heavy) * with_log_det
+    first = width + (size + 4) * len(problem.heavy) * with_log_det
+    total = first + sum(item.helpers for item in constraints)
     cost = np.zeros(total)
-    cones = [_widened(cone_program.Cone(item.kind, item.rows @ C, item.offset), total) for item in constraints]
+    cones = list[cone_program.Cone]()
+    for item in constraints:
+        cones += item.cones(C, first, total)
+        first += item.helpers
     for n, weight in enumerate(problem.weights.tolist()):
         X = range(size * n, size * (n + 1))
-        if problem.prior.kind is not PriorKind.EUCLIDEAN:
+        if not problem.prior.kind.is_square:
             cost[[X[d] for d in _DIAGONAL]] = weight
         if with_log_det:
             helpers = range(width + (size + 4) * n, width + (size + 4) * (n + 1))
@@ -271,7 +287,7 @@ def _smallest_set(problem: Problem) -> list[str]:
     return [constraint.label for constraint in needed]
 
 
-def _solves(problem: Problem, constraints: Sequence[Constraint]) -> bool:
+def _solves(problem: Problem, constraints: Sequence[Constraint | Containment]) -> bool:
     try:
         _solve(problem, constraints)
     except (cone_program.InfeasibleError, cone_program.SolverError):
@@ -281,8 +297,3 @@ def _solves(problem: Problem, constraints: Sequence[Constraint]) -> bool:
 
 def _picked(columns: range, total: int) -> sparse.csc_array:
     return sparse.csc_array((np.ones(len(columns)), (range(len(columns)), columns)), shape=(len(columns), total))
-
-
-def _widened(cone: cone_program.Cone, total: int) -> cone_program.Cone:
-    extra = total - cone.rows.shape[1]
-    return cone_program.Cone(cone.kind, np.hstack([cone.rows, np.zeros((len(cone.offset), extra))]), cone.offset)

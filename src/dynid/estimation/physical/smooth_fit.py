@@ -16,7 +16,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.physical.cone_program import ConeKind, SolverError, stack_order, stacked
-from dynid.estimation.physical.semidefinite import PriorKind, Problem
+from dynid.estimation.physical.semidefinite import Problem
 from dynid.robot import inertia
 
 LAST_BARRIER = 0.01
@@ -48,8 +48,9 @@ class SmoothFit:
     Attributes:
         C: Matrix with p = C x, shape (parameters, variables).
         caps: For each link with mass, the weight that its prior is never above, shape (links,).
-        squares: For each link with mass the Gram matrix and the moment of its Euclidean prior, shapes (links, n, n) and
-            (links, n) with n variables; None with the log-det prior.
+        squares: For each link with mass the Gram matrix and the moment of its prior where that is a sum of squares,
+            shapes (links, n, n) and (links, n) with n variables; None with the log-det prior.
+        shares: For each link with mass the weight of its prior relative to the common one, shape (links,).
         single: Rows of x that must be positive, shape (rows, variables).
         matrices: Symmetric matrices of x that must be positive definite: each of shape (k, k, variables).
         fixed: Gram matrix and moment of what does not change: equalities and the ridge on terms.
@@ -58,6 +59,7 @@ class SmoothFit:
     C: Array
     caps: Array
     squares: tuple[Array, Array] | None
+    shares: Array
     single: Array
     matrices: tuple[Array, ...]
     fixed: tuple[Array, Array]
@@ -80,10 +82,12 @@ class SmoothFit:
             elif not item.label:
                 matrices.append(_unstacked(rows))
         squares = None
-        if problem.prior.kind is PriorKind.EUCLIDEAN:
-            each = [problem.distances(k) for k in problem.heavy]
+        if problem.prior.kind.is_square:
+            each = [problem.distances(n) for n in range(len(problem.heavy))]
             squares = np.stack([A.T @ A for A, _ in each]), np.stack([A.T @ c for A, c in each])
-        return SmoothFit(C, problem.caps, squares, np.concatenate(single), tuple(matrices), (gram, moment))
+        return SmoothFit(
+            C, problem.caps, squares, problem.shares, np.concatenate(single), tuple(matrices), (gram, moment)
+        )
 
     @property
     def links(self) -> int:
@@ -123,7 +127,7 @@ class SmoothFit:
         from scipy.linalg import lapack
 
         H, g = 2.0 * (gram + self.fixed[0]), 2.0 * (moment + self.fixed[1])
-        weights = np.minimum(weight, self.caps)
+        weights = np.minimum(weight * self.shares, self.caps)
         if self.squares is not None:
             H += 2.0 * np.tensordot(weights, self.squares[0], axes=1)
             g += 2.0 * weights @ self.squares[1]

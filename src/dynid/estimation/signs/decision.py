@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from dynid.arrays import Array
 from dynid.estimation.physical import constraints as conditions
 from dynid.estimation.physical.cone_program import InfeasibleError, SolverError
+from dynid.estimation.physical.link_prior import LinkPrior, PriorKind
 from dynid.estimation.physical.physical_estimate import Physics
-from dynid.estimation.physical.semidefinite import ConflictError, LinkPrior, PriorKind, Problem, fit
+from dynid.estimation.physical.semidefinite import ConflictError, Problem, fit
 from dynid.estimation.signs.confidence import SIGN_THRESHOLDS, margins_of
 from dynid.estimation.signs.search import Proof, best_signs, branch_and_bound, flipped, kernighan_lin, rivals, starts
 from dynid.estimation.signs.sign_energy import Energy

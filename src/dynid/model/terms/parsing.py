@@ -13,6 +13,7 @@ from dynid.model.terms.combined_names import (
     without_repeats,
 )
 from dynid.model.terms.combined_terms import MOTOR_TERMS, Combined, MotorTerm
+from dynid.model.terms.contact_offsets import ContactOffset
 from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
 from dynid.model.terms.link_springs import LinkSpring, link_spring_text, parse_link_spring
 from dynid.model.terms.nonlinear_friction import LoadCoulomb, Sigmoid, Stribeck, ViscousTemperature
@@ -41,7 +42,9 @@ DEFAULT = ("viscous", "coulomb", "offset", "armature")
 
 LINK_SPRING = "link_spring"
 
-_OURS = frozenset({*TERMS, *MOTOR_TERMS, "coupling", LINK_SPRING, AUTO})
+CONTACT_OFFSET = "contact_offset"
+
+_OURS = frozenset({*TERMS, *MOTOR_TERMS, "coupling", LINK_SPRING, CONTACT_OFFSET, AUTO})
 
 
 def is_auto(specifications: str | Sequence[str | Term]) -> bool:
@@ -93,6 +96,7 @@ def parse_terms(specifications: str | Sequence[str | Term], robot: Robot) -> tup
     `motor_NAME` (`motor_inertia`, `motor_viscous`, `motor_coulomb`, `motor_offset`) stands for the motors behind the
     transmission that the drive or the robot's file states, and `motor_NAME:MOTOR=RATIO*JOINT+RATIO*JOINT:...` states
     them. `link_spring:NAME:BODY@x;y;z:BODY@x;y;z:REST` is a spring between points of two bodies.
+    `contact_offset:BODY:BODY...` are constant offsets of the force-torque sensors at contacts of a floating robot.
     `coupling:FIRST:SECOND` couples two joints (`coupling:FIRST:SECOND:RATIO` where the second's motor turns RATIO times
     as much with the first); `coupling` alone stands for the couplings that the robot's file states; `auto` alone stands
     for the usual terms where no log can choose them.
@@ -116,10 +120,12 @@ def parse_terms(specifications: str | Sequence[str | Term], robot: Robot) -> tup
             terms.append(motor_term(MOTOR_TERMS[name], joints, robot))
         elif name == LINK_SPRING:
             terms.append(parse_link_spring(joints))
+        elif name == CONTACT_OFFSET:
+            terms.append(ContactOffset(joints))
         elif name in TERMS:
             terms += _of_joints(name, joints, robot)
         else:
-            raise UnknownNameError("term", name, [*TERMS, *MOTOR_TERMS, "coupling", LINK_SPRING, AUTO])
+            raise UnknownNameError("term", name, [*TERMS, *MOTOR_TERMS, "coupling", LINK_SPRING, CONTACT_OFFSET, AUTO])
     return tuple(without_repeats(terms, robot))
 
 
@@ -164,6 +170,8 @@ def specification(term: Term, otherwise: str = "") -> str:
         return f"coupling:{term.first}:{term.second}" + ("" if term.ratio == 1.0 else f":{term.ratio!r}")
     if isinstance(term, LinkSpring):
         return f"{LINK_SPRING}:{link_spring_text(term)}"
+    if isinstance(term, ContactOffset):
+        return ":".join([CONTACT_OFFSET, *term.bodies])
     of_motors = isinstance(term, MotorTerm)
     kinds = MOTOR_TERMS if of_motors else TERMS
     own = term.kind if isinstance(term, Combined) else term
