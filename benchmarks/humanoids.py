@@ -9,7 +9,7 @@ stands; it has torques of joints (0.1 N m), forces at its feet and motion captur
 Figures are of unseen motions and of 50 unseen postures, on all feet. "direct" is plain least squares
 (`benchmarks/ground_wrench.py`).
 
-Run it: python -m benchmarks.humanoids [--robot talos] [--seeds 1 2 3] [--one-stance] [--motion FILE]
+Run it: python -m benchmarks.humanoids [--robot talos] [--seeds 1 2 3] [--one-stance] [--offsets] [--motion FILE]
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 from tests.floating_motions import StandingMotion, along, leg_by_leg, postures, swinging
 from tests.floating_robots import GO1, ICUB, SOLO, TALOS, LeggedRobot
 from tests.floating_scores import score, torque_error, unseen_postures
-from tests.floating_sensors import measured
+from tests.floating_sensors import measured, sensor_offsets
 from tests.floating_simulation import Run, residual, simulate
 from tests.floating_truth import true_joints, true_parameters
 
@@ -46,6 +46,7 @@ class Draw:
         swing: Length of the motion on all feet [s], and of those on each foot, or of each leg, together.
         held: Number of postures that are held on both feet, by humanoids.
         designed: NPZ file of a motion that was designed on all feet, instead: `t` [s], `q` with the pose of the base.
+        has_offsets: Whether force sensors in soles have offsets.
     """
 
     legged: LeggedRobot
@@ -53,6 +54,7 @@ class Draw:
     swing: float = 60.0
     held: int = 16
     designed: Path | None = None
+    has_offsets: bool = False
 
     @cached_property
     def parameters(self) -> Array:
@@ -87,8 +89,9 @@ class Draw:
     @cached_property
     def logs(self) -> tuple[Log, ...]:
         """What was logged of them."""
+        offsets = sensor_offsets(self.legged, self.seed) if self.has_offsets else None
         both = zip(self.runs, self.motions, strict=True)
-        return tuple(measured(run, motion, 100 * self.seed + k) for k, (run, motion) in enumerate(both))
+        return tuple(measured(run, motion, 100 * self.seed + k, offsets) for k, (run, motion) in enumerate(both))
 
     @cached_property
     def unseen(self) -> Run:
@@ -110,11 +113,12 @@ class Draw:
 def found_by_dynid(draw: Draw, logs: Sequence[Log]) -> tuple[Array, Array]:
     """Physically consistent links; friction and motor inertia of the joints (3, joints), rough ones without torques."""
     terms = ("viscous", "coulomb", "armature") if draw.legged.is_pointed else ()
+    terms = (":".join(["contact_offset", *draw.legged.feet]),) if draw.has_offsets else terms
     result = identify(draw.legged.robot, logs, terms=terms)
     assert result.physical is not None
     values = np.array([result.physical.values[name] for name in DynamicModel(draw.legged.robot, terms).names])
     size = len(draw.parameters)
-    return values[:size], values[size:].reshape(len(terms), -1) if terms else draw.rough_joints
+    return values[:size], values[size:].reshape(len(terms), -1) if draw.legged.is_pointed else draw.rough_joints
 
 
 def shown(draw: Draw, name: str, links: Array, joints: Array, seconds: float | None = None) -> str:
@@ -163,11 +167,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3])
     parser.add_argument("--swing", type=float, default=60.0)
     parser.add_argument("--one-stance", action="store_true", help="also identify from logs on all feet alone")
+    parser.add_argument("--offsets", action="store_true", help="sensors in soles have offsets of 5 N and 1 N m")
     parser.add_argument("--motion", type=Path, help="NPZ file with t and q (nq columns) of a motion to follow instead")
     given = parser.parse_args()
     for name in given.robot:
         for seed in given.seeds:
-            show(Draw(ROBOTS[name], seed, given.swing, designed=given.motion), given.one_stance)
+            show(
+                Draw(ROBOTS[name], seed, given.swing, designed=given.motion, has_offsets=given.offsets),
+                given.one_stance,
+            )
 
 
 if __name__ == "__main__":
