@@ -44,12 +44,11 @@ def tree(seed: int = 5) -> LeggedRobot:
 
 
 def waving(legged: LeggedRobot, seconds: float, seed: int) -> StandingMotion:
-    """A motion of all joints of a tree, on which the base rides; the foot rests where the neutral posture has it."""
-    rest = Frame.of(legged.robot, FOOT).pose(poses(legged.robot, legged.robot.neutral[None]))[0]
+    """A motion of all joints of a tree, on which the base rides; no axis of the foot is where the file has it."""
     rng, t = np.random.default_rng(seed), np.arange(round(seconds * KNOTS) + 1) / KNOTS
     fade = np.clip(np.minimum(t, t[-1] - t), 0.0, 1.0) ** 3
     waves = np.sin(2.0 * np.pi * rng.uniform(0.2, 0.8, (3, 5)) * t[:, None, None] + rng.uniform(0.0, 6.3, (3, 5)))
-    return along(legged, t, based(legged, 0.3 * fade[:, None] * waves.sum(axis=1), FOOT, rest), [FOOT])
+    return along(legged, t, based(legged, 0.3 * fade[:, None] * waves.sum(axis=1), FOOT, np.eye(4)), [FOOT])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -76,7 +75,7 @@ def test_the_wrench_under_a_foot_alone_halves_the_error_of_the_file() -> None:
     assert better.impossible == 0
     assert better.mass < 3e-3 < file.mass
     assert better.wrench < 0.5 * file.wrench
-    assert better.centre < 2e-3
+    assert better.centre < 3e-3
 
 
 @pytest.mark.parametrize("feet", [(), ("left_sole_link",)], ids=["both feet", "left foot"])

@@ -17,6 +17,9 @@ from dynid.robot import Robot, place_of_body
 ARM = 0.1
 """Distance [m] of points that show how a body is turned: about half a sole."""
 
+TILT = 0.01
+"""Change [rad] of the direction of gravity in a body from which on it does not rest alike in all logs."""
+
 LOOKED_AT = 200
 """Samples of each segment that are looked at."""
 
@@ -25,26 +28,40 @@ def with_standing_as_logged(task: Task, logs: Sequence[PreparedLog]) -> Task:
     """The task with bodies that rest where the logs have them.
 
     Where the bodies are elsewhere in some of the logs, only the first of them counts as resting: the others stand
-    anywhere then, as far as base parameters go.
+    anywhere then, as far as base parameters go. Where gravity has another direction in the first of them, none does.
 
     Args:
         task: The task.
         logs: Its logs, ready for its model.
     """
     observed = task.model.observed
-    if len(observed.stands_on) < 2:
+    if not observed.stands_on:
         return task
     robot, postures = task.model.robot, _postures(logs)
+    tilts = _tilts(robot, observed.stands_on[0], postures)
+    if np.abs(tilts - tilts[0]).max() > TILT:
+        observed = replace(observed, stands_on=())
+        return replace(task, model=DynamicModel(robot, task.model.terms, observed))
+    if len(observed.stands_on) < 2:
+        observed = replace(observed, posture=tuple(postures[0].tolist()))
+        return replace(task, model=DynamicModel(robot, task.model.terms, observed))
     places = np.concatenate(
         [_place(robot, observed.stands_on[0], body, postures) for body in observed.stands_on[1:]], 1
     )
     middle = np.median(places, axis=0)
     if np.abs(places - middle).max() > THRESHOLDS.slip:
-        observed = replace(observed, stands_on=observed.stands_on[:1])
+        observed = replace(observed, stands_on=observed.stands_on[:1], posture=tuple(postures[0].tolist()))
     else:
         nearest = int(np.argmin(np.abs(places - middle).max(axis=1)))
         observed = replace(observed, posture=tuple(postures[nearest].tolist()))
     return replace(task, model=DynamicModel(robot, task.model.terms, observed))
+
+
+def _tilts(robot: Robot, body: str, q: Array) -> Array:
+    """The direction of gravity in a body, shape (samples, 3)."""
+    link, placement = place_of_body(robot, body)
+    R, _ = link_pose(robot, link, q)
+    return robot.gravity / np.linalg.norm(robot.gravity) @ R @ placement[:3, :3]
 
 
 def _postures(logs: Sequence[PreparedLog]) -> Array:
