@@ -295,7 +295,7 @@ def test_feet_that_both_rest_are_where_the_log_has_them() -> None:
     """In another place than the file's: 30 cm apart instead of 20. Both feet are held by inverse kinematics."""
     from dynid.logs.floating_body import base_poses, contact_torques
     from dynid.logs.processing.signals import eighth_order
-    from dynid.model.standing import Stance as Standing
+    from dynid.model.standing import Standing
     from tests.floating_logs import RATE
 
     robot = two_feet(5)
