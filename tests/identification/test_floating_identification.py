@@ -295,7 +295,7 @@ def test_feet_that_both_rest_are_where_the_log_has_them() -> None:
     """In another place than the file's: 30 cm apart instead of 20. Both feet are held by inverse kinematics."""
     from dynid.logs.floating_body import base_poses, contact_torques
     from dynid.logs.processing.signals import eighth_order
-    from dynid.model.standing import Stance as Standing
+    from dynid.model.standing import Standing
     from tests.floating_logs import RATE
 
     robot = two_feet(5)
@@ -303,7 +303,7 @@ def test_feet_that_both_rest_are_where_the_log_has_them() -> None:
     apart[6] = 1.0
     for side, sign in ((0, 1.0), (6, -1.0)):  # hips out, ankles level; knees bent
         apart[7 + side + np.array([1, 2, 3, 4, 5])] = sign * 0.08, -0.4, 0.8, -0.4, -sign * 0.08
-    standing = Standing.of(robot, ("left5", "right5"), apart)
+    standing = Standing.of(robot, ("left5", "right5"), apart.tolist())
     t = np.arange(0.0, 20.0, 1.0 / RATE)
     rng = np.random.default_rng(0)
     drawn = np.tile(apart, (len(t), 1))

@@ -104,7 +104,7 @@ def test_logs_that_do_not_say_enough_are_refused(robot: Robot, change: dict, err
 
 def test_a_fixed_robot_has_no_pose_of_its_base() -> None:
     fixed = load_robot("builtin:ur5")
-    log = Log(time=[0.0, 0.1], position=np.zeros((2, 6)), torque=np.zeros((2, 6)), stance="base")
+    log = Log(time=np.array([0.0, 0.1]), position=np.zeros((2, 6)), torque=np.zeros((2, 6)), stance="base")
     with pytest.raises(InvalidRequestError, match="floating_base"):
         FloatingBody(DynamicModel(fixed)).require_log(log)
 
@@ -121,14 +121,14 @@ def test_a_fixed_robot_has_no_pose_of_its_base() -> None:
 )
 def test_poses_and_contacts_that_cannot_be_are_refused(given: dict, error: type[Exception]) -> None:
     with pytest.raises(error):
-        Log(time=[0.0, 0.1], position=np.zeros((2, 6)), torque=np.zeros((2, 6)), **given)
+        Log(time=np.array([0.0, 0.1]), position=np.zeros((2, 6)), torque=np.zeros((2, 6)), **given)
 
 
 @pytest.mark.parametrize(
     "make",
     [
         lambda: Contact("base", np.zeros((2, 4))),
-        lambda: Contact("base", [[np.nan] * 6]),
+        lambda: Contact("base", np.full((1, 6), np.nan)),
         lambda: Contact("base", pose=np.eye(3)),
         lambda: Stance("base", 2.0 * np.eye(4)),
     ],
@@ -140,7 +140,7 @@ def test_contacts_and_stances_are_looked_at(make) -> None:
 
 def test_parts_of_a_log_have_parts_of_its_wrenches() -> None:
     wrench = np.arange(12.0).reshape(2, 6)
-    log = Log(time=[0.0, 0.1], position=np.zeros((2, 1)), contacts=[Contact("foot", wrench), Contact("hand")])
+    log = Log(time=np.array([0.0, 0.1]), position=np.zeros((2, 1)), contacts=[Contact("foot", wrench), Contact("hand")])
     part = log[1:]
     assert part.contacts is not None
     assert part.contacts[0].wrench.tolist() == [wrench[1].tolist()]  # type: ignore[union-attr]

@@ -16,7 +16,7 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.model.kernels.kernel import joint_poses
 from dynid.model.observed import CENTRE_OF_PRESSURE, MOUNTING, POINT, TORQUES, WRENCH, Observed
-from dynid.model.standing import Stance
+from dynid.model.standing import Standing
 from dynid.model.still_bodies import place_on_link
 from dynid.robot import Robot, skew
 
@@ -82,7 +82,7 @@ def combinations(robot: Robot, observed: Observed, q: Array) -> Array:
 
 def without_contacts(robot: Robot, observed: Observed, q: Array, rows: list[int]) -> Array:
     """Combinations of rows in which forces on the bodies that stand do not appear."""
-    stance = Stance.of(robot, observed.stands_on, observed.posture)
+    stance = Standing.of(robot, observed.stands_on, observed.posture)
     J = stance.jacobians(q)
     A = np.zeros((len(q), len(rows), robot.nv))
     A[:, np.arange(len(rows)), rows] = 1.0
@@ -103,7 +103,7 @@ def about_ground(robot: Robot, observed: Observed, q: Array) -> Array:
 
     They are about a point of the ground that does not move, and times the strength of gravity.
     """
-    stance = Stance.of(robot, observed.stands_on, observed.posture)
+    stance = Standing.of(robot, observed.stands_on, observed.posture)
     R, p = (pose[0] for pose in joint_poses(robot, q))
     up, across = vertical(robot)
     force, moment = np.zeros((2, len(q), 3, robot.nv))

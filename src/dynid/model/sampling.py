@@ -8,7 +8,7 @@ from dynid.arrays import Array
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.independent_columns import Row
 from dynid.model.observed import BASE
-from dynid.model.standing import Stance
+from dynid.model.standing import Standing
 from dynid.robot import SIZE, Joint, Robot, neutral
 
 _SPEED = 3.0
@@ -54,13 +54,13 @@ def random_states(model: DynamicModel, samples: int, rng: np.random.Generator) -
         q[:, base.q] = observed.posture[base.q] if observed.posture else neutral(base.kind)
         v[:, base.v] = a[:, base.v] = 0.0
     elif observed.stands_on:
-        stance = Stance.of(robot, observed.stands_on, observed.posture)
+        stance = Standing.of(robot, observed.stands_on, observed.posture)
         q = _standing(stance, q, rng)
         v, a = (v, a) if observed.at_rest else stance.still(q, v, a)
     return q, v, a
 
 
-def _standing(stance: Stance, drawn: Array, rng: np.random.Generator) -> Array:
+def _standing(stance: Standing, drawn: Array, rng: np.random.Generator) -> Array:
     """Postures in which bodies stand, from random ones, of which as many are drawn again as do not lead to one."""
     found: list[Array] = []
     for _ in range(_MOST_DRAWS):

@@ -20,7 +20,7 @@ from dynid.errors import InvalidRequestError
 from dynid.model.kernels.kernel import joint_poses
 from dynid.model.kernels.vectorised import kinematics, screws_below
 from dynid.model.observed import POINT
-from dynid.model.still_bodies import Contact, place_on_link
+from dynid.model.still_bodies import StillBody, place_on_link
 from dynid.robot import Joint, Robot
 
 _CLOSED_DISTANCE = 1e-12
@@ -43,7 +43,7 @@ _SINGULAR_PART = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Stance:
+class Standing:
     """Bodies of a floating robot that stand still.
 
     Attributes:
@@ -56,12 +56,12 @@ class Stance:
 
     robot: Robot
     bodies: tuple[str, ...]
-    contacts: tuple[Contact, ...]
+    contacts: tuple[StillBody, ...]
     posture: Array
     is_stated: bool
 
     @staticmethod
-    def of(robot: Robot, bodies: Sequence[str], posture: Sequence[float] = ()) -> Stance:
+    def of(robot: Robot, bodies: Sequence[str], posture: Sequence[float] = ()) -> Standing:
         """The stance on some bodies or `BASE`, each with `POINT` behind its name where only its origin stands.
 
         They are where a posture, shape (nq,), has them: the neutral one when empty.
@@ -69,17 +69,17 @@ class Stance:
         Raises:
             UnknownNameError: If a body does not exist.
         """
-        whole: dict[int, Contact] = {}
-        points: list[Contact] = []
+        whole: dict[int, StillBody] = {}
+        points: list[StillBody] = []
         for body in bodies:
             link, placement = place_on_link(robot, body.removesuffix(POINT), "to stand on")
-            contact = Contact(link, placement[:3, 3], body.endswith(POINT))
+            contact = StillBody(link, placement[:3, 3], body.endswith(POINT))
             if contact.is_point:
                 points.append(contact)
             else:
                 whole.setdefault(link, contact)
         at = np.array(posture, dtype=float) if len(posture) else robot.neutral
-        return Stance(robot, tuple(bodies), (*whole.values(), *points), at, bool(len(posture)))
+        return Standing(robot, tuple(bodies), (*whole.values(), *points), at, bool(len(posture)))
 
     @property
     def has_whole_body(self) -> bool:

@@ -13,7 +13,7 @@ from dynid.robot import Robot, skew
 
 
 @dataclass(frozen=True, eq=False)
-class Contact:
+class StillBody:
     """A body that stands still: all of it, or the point at its origin alone.
 
     Attributes:
