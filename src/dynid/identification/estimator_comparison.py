@@ -31,7 +31,7 @@ from dynid.simulation import nominal_robot
 
 Progress = Callable[[str], None]
 
-ESTIMATORS = ("ols", "wls", "tls", "iv", "didim", "ml", "clie", "cloe")
+ESTIMATORS = ("ols", "wls", "tls", "iv", "didim", "ml", "clie", "cloe", "clioe")
 """What is compared; "ols" and "wls" are least squares on torques."""
 
 OTHERS = ("power", "energy", "momentum", "didim_power")
@@ -47,6 +47,7 @@ TITLES = {
     "ml": "maximum likelihood over periods",
     "clie": "closed-loop input error",
     "cloe": "closed-loop output error",
+    "clioe": "closed-loop input and output error",
     "power": "least squares on powers",
     "energy": "least squares on energies",
     "momentum": "least squares on momenta",

@@ -11,7 +11,7 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation.equivalent_rows import equivalent_factors
 from dynid.estimation.factors.factors import Factors
-from dynid.estimation.factors.reduced_logs import EarlierLogs, ReducedLogs
+from dynid.estimation.factors.reduced_logs import EarlierLogs, Fold, ReducedLogs
 from dynid.estimation.least_squares import weighted_least_squares
 from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit
 from dynid.estimation.physical.physical_links import physics_of
@@ -58,11 +58,13 @@ class EstimatorRows:
         rows: Factors whose weighted least squares are the estimate.
         record: How it went.
         findings: What users should know.
+        folds: Factors of parts of the logs; none where those of least squares on torques stand for them.
     """
 
     rows: Sequence[Factors]
     record: LoopRecord
     findings: tuple[Finding, ...]
+    folds: tuple[Fold, ...] = ()
 
 
 def require_loop_estimator(task: Task, earlier: EarlierLogs | None) -> None:
@@ -85,7 +87,7 @@ def require_loop_estimator(task: Task, earlier: EarlierLogs | None) -> None:
         problem = "logs that carry loads"
     elif name not in ("tls", "ml") and is_in_amperes(task.drive):
         problem = "currents whose torque constants are unknown"
-    elif name in ("clie", "cloe") and task.drive.unmeasured:
+    elif name in ("clie", "cloe", "clioe") and task.drive.unmeasured:
         problem = "joints whose torques are not measured"
     elif name not in ("tls", "ml") and task.processing.period is not None:
         problem = "averaged periods (processing.period)"
@@ -131,11 +133,11 @@ def rows_of(
     start = start_of(problem, reduced.rows)
     if name in ("didim", "didim_power"):
         found, source = direct_and_inverse(problem, start, "power" if name == "didim_power" else "torque"), "none"
-    elif name in ("clie", "cloe"):
+    elif name in ("clie", "cloe", "clioe"):
         found, source = closed_loop_errors(problem, start, name), "none"
     else:
         found, source = _by_instruments(problem, start, task)
-    return EstimatorRows(found.rows, _record(found, loops, source), tuple(_findings(found, loops)))
+    return EstimatorRows(found.rows, _record(found, loops, source), tuple(_findings(found, loops)), found.folds)
 
 
 def start_of(problem: LoopProblem, rows: Sequence[Factors]) -> Array:
