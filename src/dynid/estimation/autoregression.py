@@ -18,7 +18,7 @@ import numpy as np
 
 from dynid.arrays import Array
 
-ORDERS = (0, 1, 2, 3, 5, 8, 12, 20, 30)
+ORDERS = (0, 1, 2, 3, 5, 8, 12, 20)
 """Orders to choose from."""
 
 SMALLEST = 1e-12
@@ -104,7 +104,8 @@ def autoregression(covariances: Array, samples: int, orders: Sequence[int] = ORD
         samples: Of how many samples they are.
         orders: Orders to choose from; those that have too few lags or samples do not count.
     """
-    scale = np.sqrt(np.maximum(np.diag(covariances[0]), SMALLEST * max(float(np.diag(covariances[0]).max()), 1e-300)))
+    sizes = np.diag(covariances[0])
+    scale = np.sqrt(np.maximum(sizes, SMALLEST * sizes.max() or 1.0))
     scaled, m = covariances / np.outer(scale, scale), len(scale)
     best, least = None, math.inf
     for order in orders:
@@ -115,7 +116,7 @@ def autoregression(covariances: Array, samples: int, orders: Sequence[int] = ORD
         criterion = samples * size + m * m * order * math.log(max(samples, 2))
         if sign > 0.0 and np.linalg.eigvalsh(V)[0] > SMALLEST and criterion < least:
             best, least = (A, V), criterion
-    A, V = best if best is not None else (np.zeros((0, m, m)), np.diag(np.diag(scaled[0])))
+    A, V = best if best is not None else (np.zeros((0, m, m)), np.eye(m))
     return Autoregression(A * np.divide.outer(scale, scale), V * np.outer(scale, scale))
 
 
