@@ -110,6 +110,9 @@ def test_a_second_run_gives_instruments() -> None:
     assert error(found) < 0.01
     with pytest.raises(DynidError, match="second run"):
         dynid.identify(robot, logs[0], terms, estimation=settings, **stated)
+    other = replace(logs[1], position=logs[1].position[::-1].copy())
+    with pytest.raises(DynidError, match="one motion"):
+        dynid.identify(robot, [logs[0], other], terms, estimation=settings, **stated)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from dynid.arrays import Array
 ORDERS = (0, 1, 2, 3, 5, 8, 12, 20)
 """Orders to choose from."""
 
-SMALLEST = 1e-12
+SMALLEST_VARIANCE = 1e-12
 """Part of the largest variance that no signal's is taken to be below."""
 
 
@@ -105,7 +105,7 @@ def autoregression(covariances: Array, samples: int, orders: Sequence[int] = ORD
         orders: Orders to choose from; those that have too few lags or samples do not count.
     """
     sizes = np.diag(covariances[0])
-    scale = np.sqrt(np.maximum(sizes, SMALLEST * sizes.max() or 1.0))
+    scale = np.sqrt(np.maximum(sizes, SMALLEST_VARIANCE * sizes.max() or 1.0))
     scaled, m = covariances / np.outer(scale, scale), len(scale)
     best, least = None, math.inf
     for order in orders:
@@ -114,7 +114,7 @@ def autoregression(covariances: Array, samples: int, orders: Sequence[int] = ORD
         A, V = _yule_walker(scaled, order)
         sign, size = np.linalg.slogdet(V)
         criterion = samples * size + m * m * order * math.log(max(samples, 2))
-        if sign > 0.0 and np.linalg.eigvalsh(V)[0] > SMALLEST and criterion < least:
+        if sign > 0.0 and np.linalg.eigvalsh(V)[0] > SMALLEST_VARIANCE and criterion < least:
             best, least = (A, V), criterion
     A, V = best if best is not None else (np.zeros((0, m, m)), np.eye(m))
     return Autoregression(A * np.divide.outer(scale, scale), V * np.outer(scale, scale))

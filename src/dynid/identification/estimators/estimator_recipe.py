@@ -40,11 +40,15 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ConsistencyThresholds:
-    """When least squares are called biased."""
+    """When least squares are called biased, and when instruments are refused."""
 
     level: float = 0.05
     """Probability of a larger F, where least squares are consistent, below which they are called biased. Shown by
     `benchmarks/consistency_test.py`: 3.3 to 5.7 % of consistent data, all of the biased ones."""
+
+    other_motion: float = 0.1
+    """Difference of positions of two runs, relative to their spread, above which they are of other motions. By
+    judgement: runs of one motion differ by 0.01 % (a UR10e), and by 1 % where they begin some samples apart."""
 
 
 THRESHOLDS = ConsistencyThresholds()
@@ -186,7 +190,7 @@ def repeated(logs: Sequence[PreparedLog]) -> list[PreparedLog]:
     """For each log the motion of another run of the same motion.
 
     Raises:
-        InvalidRequestError: If a log has no other of the same samples.
+        InvalidRequestError: If a log has no other of the same samples and the same motion.
     """
     if len(logs) % 2:
         raise InvalidRequestError(
@@ -201,8 +205,24 @@ def repeated(logs: Sequence[PreparedLog]) -> list[PreparedLog]:
                 f"logs {k + 1} and {k + 2 - 2 * (k % 2)} have other numbers of samples, and instruments = 'repeat' "
                 "take runs of one motion; cut both alike"
             )
-        found.append(along(log, [loaded(segment) for segment in other.segments]))
+        chunks = [loaded(segment) for segment in other.segments]
+        difference = _difference([loaded(segment).q for segment in log.segments], [chunk.q for chunk in chunks])
+        if difference > THRESHOLDS.other_motion:
+            raise InvalidRequestError(
+                f"positions of logs {k + 1} and {k + 2 - 2 * (k % 2)} differ by {difference:.0%} of their spread, and "
+                "instruments = 'repeat' take runs of one motion that begin at the same sample; cut both alike, or use "
+                "instruments = 'loop'"
+            )
+        found.append(along(log, chunks))
     return found
+
+
+def _difference(one: Sequence[Array], other: Sequence[Array]) -> float:
+    """Largest root mean square difference of a joint's positions, relative to the spread of those that move."""
+    q, r = np.concatenate(one), np.concatenate(other)
+    spread = np.maximum(q.std(axis=0), r.std(axis=0))
+    moving = spread > 1e-3 * max(float(spread.max()), 1e-12)
+    return float(np.max(np.sqrt(np.mean((q - r) ** 2, axis=0))[moving] / spread[moving], initial=0.0))
 
 
 def along(log: PreparedLog, chunks: Sequence) -> PreparedLog:
