@@ -240,7 +240,7 @@ def test_a_step_that_does_not_lead_down_is_halved_and_else_not_taken(best: float
         log = SimpleNamespace(weight=1.0)
 
         @staticmethod
-        def squares(c: Array, b: Array, stds: Array) -> tuple[float, Array]:
+        def squares(_c: Array, b: Array, _stds: Array) -> tuple[float, Array]:
             return float(abs(b[0] - best) if b[0] <= best else 10.0 * abs(b[0] - best)), np.zeros(1)
 
     old, new = (_Point(np.array([x]), [np.array([x])], [np.ones(1)]) for x in (0.0, 1.0))
