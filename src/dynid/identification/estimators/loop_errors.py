@@ -297,15 +297,16 @@ class _Compared:
             change = self.base.to_base(links.parameters) - linear.values
             gain = gain or factor.residual_squares(np.zeros(len(change))) - factor.residual_squares(change)
             steps = linear.start_steps(change, stds)
-            starts = [(q + s[:nv], v + s[nv:]) for (q, v), s in zip(now.starts, steps, strict=True)]
-            try:
-                trial = self.at(links, starts)
-            except DivergedError as error:
-                failure = error
-                continue
-            followed = True
-            if self._cost(trial, linear) < cost:
-                return _Step(trial, gain)
+            for share in (1.0, 0.0):  # dry joints that begin to stick, or to slip, make starts jump
+                starts = [(q + share * s[:nv], v + share * s[nv:]) for (q, v), s in zip(now.starts, steps, strict=True)]
+                try:
+                    trial = self.at(links, starts)
+                except DivergedError as error:
+                    failure = error
+                    continue
+                followed = True
+                if self._cost(trial, linear) < cost:
+                    return _Step(trial, gain)
         if failure is not None and not followed:
             raise failure
         return _Step(None, gain)
