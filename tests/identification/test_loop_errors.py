@@ -190,7 +190,7 @@ def test_noise_in_the_feedback_is_made_white_and_estimates_are_better() -> None:
     model = DynamicModel(robot, TERMS)
     loop = TrueLoop(model, truth(model), random_series(robot, 0), random_series(robot, 1))
     errors: dict[Kind, list[float]] = {"clie": [], "cloe": [], "clioe": []}
-    distances = []
+    distances, values, covariance = [], np.zeros(0), np.zeros((0, 0))
     for seed in range(6):
         log = loop.log(Noise("strong reaction", 1e-3, 0.005), seed)
         problem = problem_of(model, log[:4000], control=Control(law="sampled", rate=CONTROL_RATE))

@@ -48,7 +48,7 @@ class Autoregression:
         left = rows[self.order :].copy()
         for k, A in enumerate(self.coefficients, start=1):
             left -= _times(A, rows[self.order - k :][:count])
-        return _times(np.linalg.inv(np.linalg.cholesky(self.covariance)), left)
+        return _times(np.asarray(np.linalg.inv(np.linalg.cholesky(self.covariance)), dtype=float), left)
 
 
 def _times(A: Array, rows: Array) -> Array:
@@ -65,11 +65,11 @@ def autocovariances(stretches: Sequence[Array], most: int = ORDERS[-1]) -> Array
     """
     found, count = 0.0, 0
     for rows in stretches:
-        good = np.isfinite(rows).all(axis=1)
+        good = np.asarray(np.isfinite(rows).all(axis=1))
         x = np.where(good[:, None], rows, 0.0)
         found += np.array([x[: len(x) - k].T @ x[k:] for k in range(most + 1)])
         count += int(good.sum())
-    return found / max(count, 1)
+    return np.asarray(found / max(count, 1), dtype=float)
 
 
 def lost_autocovariances(stretches: Sequence[tuple[Array, Array]], most: int = ORDERS[-1]) -> Array:
@@ -81,19 +81,19 @@ def lost_autocovariances(stretches: Sequence[tuple[Array, Array]], most: int = O
     """
     found, count = 0.0, 0
     for S, L in stretches:
-        good = np.isfinite(S).all(axis=(1, 2))
+        good = np.asarray(np.isfinite(S).all(axis=(1, 2)))
         P = np.where(good[:, None, None], S, 0.0) @ L
         flat, m = P.reshape(len(P), -1), P.shape[1]
         lags = [_products(flat, k, m) for k in range(most + 1)]
         found += np.array(lags)
         count += int(good.sum())
-    return found / max(count, 1)
+    return np.asarray(found / max(count, 1), dtype=float)
 
 
 def _products(flat: Array, lag: int, m: int) -> Array:
     """Sum of P_n P_{n+lag}', where rows are P_n of shape (m, unknowns), flat."""
     early, late = (x.reshape(len(x), m, -1) for x in (flat[: len(flat) - lag], flat[lag:]))
-    return np.array([[np.vdot(early[:, i], late[:, j]) for j in range(m)] for i in range(m)])
+    return np.array([[np.vdot(early[:, i], late[:, j]) for j in range(m)] for i in range(m)], dtype=float)
 
 
 def autoregression(covariances: Array, samples: int, orders: Sequence[int] = ORDERS) -> Autoregression:
@@ -134,4 +134,4 @@ def _yule_walker(covariances: Array, order: int) -> tuple[Array, Array]:
     right = np.concatenate([at(lag) for lag in lags], axis=1)
     A = np.linalg.lstsq(T.T, right.T, rcond=None)[0].T.reshape(m, order, m).transpose(1, 0, 2)
     V = covariances[0] - sum(A[k - 1] @ covariances[k] for k in lags)
-    return A, 0.5 * (V + V.T)
+    return np.asarray(A, dtype=float), np.asarray(0.5 * (V + V.T), dtype=float)

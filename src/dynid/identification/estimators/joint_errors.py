@@ -106,9 +106,9 @@ def white_joint(
         unknowns: Changes of the unknowns in each stretch that are taken off, and a root of their covariance.
     """
     own = list(channels)
-    good = [np.isfinite(e[:, own]).all(axis=1) for e in errors]
+    good = [np.asarray(np.isfinite(e[:, own]).all(axis=1)) for e in errors]
     together = sum(int(each.sum()) for each in good)
-    if together < FEWEST_ROWS * max(sum(np.isfinite(e[:, own]).sum(axis=0) for e in errors)):
+    if together < FEWEST_ROWS * np.isfinite(np.concatenate(errors)[:, own]).sum(axis=0).max():
         return JointErrors(channels)  # channels were measured at other times
     pairs = [
         (e[:, own], np.where(g[:, None, None], S[:, own], np.nan)) for e, S, g in zip(errors, slopes, good, strict=True)

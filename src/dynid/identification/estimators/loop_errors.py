@@ -250,7 +250,7 @@ class _Compared:
             _Slopes(self, stretch, run, sensitivities(run, self.unknowns, every=stretch.every))
             for stretch, run in zip(self.stretches, now.runs, strict=True)
         ]
-        measured = np.isfinite(np.concatenate(now.errors)).any(axis=0).T
+        measured = np.asarray(np.isfinite(np.concatenate(now.errors)).any(axis=0)).T
         joints = tuple(JointErrors(tuple(np.flatnonzero(own).tolist())) for own in measured)
         linear = self._linear(now, slopes, joints)
         if not self.is_white:
