@@ -80,6 +80,7 @@ ESTIMATORS = (
     Estimator("ML", in_loop("ml")),
     Estimator("CLIE", in_loop("clie"), **FEW),
     Estimator("CLOE", in_loop("cloe"), **FEW),
+    Estimator("CLIOE", in_loop("clioe"), **FEW),
 )
 """What is compared; closed-loop input and output error on five draws of two cases."""
 

@@ -7,7 +7,8 @@ know the control law. dynid chooses its filters and weighs rows by itself. `mujo
 signal; it fits pseudo-inertias of all links, damping, friction loss and motor inertia so that positions and torques of
 the simulated closed loop are those of the log, by its default optimiser, until it stops by itself or its time is over
 after an iteration. Each has one thread. Prints residuals of MuJoCo at the true parameters, which are about 1 where the
-simulation is that of the log; then errors of base parameters, of torques on another motion, and times.
+simulation is that of the log; then errors of base parameters, of torques on another motion, the same of links that can
+exist (what dynid exports, with the robot file as prior, and what `mujoco.sysid` finds), and processor times.
 
 The robot "light" has no motor inertia and a soft law: its simulated motion depends far more on its parameters.
 """
@@ -47,7 +48,7 @@ SETTLING = 0.2
 JOINT_KEYS = {"damping": "fv", "frictionloss": "fs", "armature": "Ia"}
 """What MuJoCo's joints have, by the prefix of dynid's parameter."""
 
-OURS = ("WLS", "IV", "DIDIM", "CLOE", "CLIE")
+OURS = ("WLS", "IV", "DIDIM", "CLIE", "CLOE", "CLIOE")
 """Estimators of dynid that stand beside it."""
 
 
@@ -173,13 +174,13 @@ class Fit:
         return np.sqrt(np.mean(np.reshape(found, (-1, len(self.noise))) ** 2, axis=0))
 
     def solve(self, robot: Robot, p: Array, seconds: float) -> tuple[Array, str]:
-        """Standard parameters that `mujoco.sysid` finds from p in some time [s], and how it ended."""
-        spec, start, said = spec_of(robot, self.loop, p), time.perf_counter(), io.StringIO()
+        """Standard parameters that `mujoco.sysid` finds from p in some processor time [s], and how it ended."""
+        spec, start, said = spec_of(robot, self.loop, p), time.process_time(), io.StringIO()
         trace: list[Any] = []
 
         def watch(logs: list[Any]) -> None:
             trace[:] = logs
-            if logs[-1].step is not None and time.perf_counter() - start > seconds:
+            if logs[-1].step is not None and time.process_time() - start > seconds:
                 raise TimeoutError
 
         params = unknowns(spec, robot)
@@ -217,10 +218,16 @@ def standard_of(model: mujoco.MjModel, loop: TrueLoop, robot: Robot) -> Array:
     return np.array(values)
 
 
-def row(name: str, loop: TrueLoop, base: BaseParameters, p: Array, seconds: float) -> str:
-    """One row of the table, for standard parameters p."""
-    error = relative(base.to_base(p), base.to_base(loop.parameters))
-    return f"| {name} | {100.0 * error:.3g} | {100.0 * loop.torque_error(p):.3g} | {seconds:.2f} |"
+def row(name: str, loop: TrueLoop, base: BaseParameters, p: Array | None, links: Array | None, seconds: float) -> str:
+    """One row of the table, for standard parameters p, and for those with links that can exist."""
+    cells = []
+    for each in (p, links):
+        if each is None:
+            cells += ["", ""]
+            continue
+        error = relative(base.to_base(each), base.to_base(loop.parameters))
+        cells += [f"{100.0 * error:.3g}", f"{100.0 * loop.torque_error(each):.3g}"]
+    return f"| {' | '.join([name, *cells, f'{seconds:.2f}'])} |"
 
 
 def noise_of(loop: TrueLoop, log: Log, seed: int) -> Array:
@@ -233,7 +240,7 @@ def estimate(robot: Robot, terms: tuple[Term, ...], estimator: Estimator, log: L
     """What dynid estimates from a robot file that is off, with filters that it chooses by itself."""
     settings = {"bootstrap": False, **estimator.settings}
     control = {"law": "sampled", "rate": CONTROL_RATE}  # the controller is known
-    task = Task.of(robot, log, terms, estimation=settings, physical={"fit": False}, control=control)
+    task = Task.of(robot, log, terms, estimation=settings, control=control)
     base = known_base(task.model, task.known_values)
     read = prepared_logs(task, base, silent)
     return estimated(task, base, Reducing(task.model, read, ALONE, None, silent), (), silent)
@@ -251,21 +258,22 @@ def rows(loop: TrueLoop, noise: Noise, seed: int, seconds: float) -> Iterator[st
     yield f"- at the true parameters: positions {each(true[:n])}, torques {each(true[n:])}"
     yield f"- at the start: positions {each(off[:n])}, torques {each(off[n:])}"
     yield ""
-    yield "| estimator | base parameters [%] | torques on another motion [%] | time [s] |"
-    yield "| --- | --- | --- | --- |"
-    yield row("robot file (start)", loop, base, p, 0.0)
+    yield "| estimator | base parameters [%] | unseen torques [%] | the same with links that can exist | | time [s] |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    yield row("robot file (start)", loop, base, None, p, 0.0)
     chosen: list[Estimator] = [estimator for estimator in ESTIMATORS if estimator.name in OURS]
     for estimator in chosen:
-        start = time.perf_counter()
+        start = time.process_time()
         found = estimate(guessed, terms, estimator, log)
-        spent = time.perf_counter() - start
+        spent = time.process_time() - start
         record = found.loop
         end = "" if record is None else f", {record.iterations} iterations{'' if record.settled else ', not settled'}"
         ours = found.nonlinear.base.to_standard(found.solution.estimate.values)
-        yield row(estimator.name + end, loop, base, ours, spent)
-    start = time.perf_counter()
+        links = None if found.links is None else found.links.parameters
+        yield row(estimator.name + end, loop, base, ours, links, spent)
+    start = time.process_time()
     p, end = fit.solve(guessed, p, seconds)
-    yield row("mujoco.sysid", loop, base, p, time.perf_counter() - start)
+    yield row("mujoco.sysid", loop, base, None, p, time.process_time() - start)
     last = fit.at(with_links(loop.model.robot, p[: len(guessed.parameters)]), p)
     yield ""
     yield f"mujoco.sysid: {end.strip()} Residuals: positions {each(last[:n])}, torques {each(last[n:])}."
@@ -281,7 +289,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--noise", default="standard", help="case of noise")
     parser.add_argument("--seed", type=int, default=0, help="draw of noise and of the initial guess")
-    parser.add_argument("--seconds", type=float, default=180.0, help="time of mujoco.sysid at most [s]")
+    parser.add_argument("--seconds", type=float, default=180.0, help="processor time of mujoco.sysid at most [s]")
     parser.add_argument("--robot", choices=("motors", "light"), default="motors", help="which Panda")
     options = parser.parse_args()
     if not hasattr(sysid, "optimize"):

@@ -116,8 +116,7 @@ class TrueLoop:
     def log(self, noise: Noise, seed: int) -> Log:
         """A log of the motion, with noise that the law reacts to.
 
-        Commands are held for one tick of the law, and the log has every fifth of them: seen from its samples, they act
-        earlier than if each were held until the next sample. That is its (negative) delay of commands.
+        Commands change from tick to tick of the law, and the log has every fifth of them.
         """
         rng = np.random.default_rng((seed, 24))
         every, n = round(CONTROL_RATE / LOG_RATE), self.model.robot.nv
@@ -142,7 +141,6 @@ class TrueLoop:
             torque_command=law.torque[kept],
             kp=kp,
             kd=kd,
-            command_delay=-0.5 * (1.0 / LOG_RATE - 1.0 / CONTROL_RATE),
             name=f"{noise.name} {seed}",
         )
 

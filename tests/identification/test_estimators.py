@@ -78,7 +78,7 @@ def test_results_are_saved_with_their_rows(tmp_path: Path) -> None:
 
 def test_without_a_law_or_a_reference_the_loop_is_assumed_and_said() -> None:
     log, (robot, terms) = noisy_log(), tx40_loop().guess(0)
-    unknown = replace(log, kp=None, kd=None, command_delay=None)
+    unknown = replace(log, kp=None, kd=None)
     bare = replace(unknown, position_command=None, velocity_command=None, torque_command=None)
     stated: dict[str, Any] = {"processing": FILTERED, "physical": {"fit": False}}
     iv = {"estimator": "iv", "bootstrap": False}
@@ -88,7 +88,7 @@ def test_without_a_law_or_a_reference_the_loop_is_assumed_and_said() -> None:
     along = dynid.identify(robot, unknown, terms, estimation={**iv, "instruments": "reference"}, **stated)
     assert error(along) < 0.02
     kp, kd = (tuple(np.asarray(gains)[0].tolist()) for gains in (log.kp, log.kd))
-    law = {**KNOWN_LAW, "kp": kp, "kd": kd, "delay": log.command_delay}
+    law = {**KNOWN_LAW, "kp": kp, "kd": kd}
     known = dynid.identify(robot, unknown, terms, estimation=iv, control=law, **stated)
     assert known.record.loop is not None
     assert known.record.loop.law == "stated"
@@ -110,6 +110,9 @@ def test_a_second_run_gives_instruments() -> None:
     assert error(found) < 0.01
     with pytest.raises(DynidError, match="second run"):
         dynid.identify(robot, logs[0], terms, estimation=settings, **stated)
+    other = replace(logs[1], position=logs[1].position[::-1].copy())
+    with pytest.raises(DynidError, match="one motion"):
+        dynid.identify(robot, [logs[0], other], terms, estimation=settings, **stated)
 
 
 @pytest.mark.parametrize(

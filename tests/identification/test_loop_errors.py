@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
+import dynid
 from dynid import DynamicModel, Log
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
@@ -15,14 +17,15 @@ from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit
 from dynid.estimation.output_error.free_links import FreeLinks
 from dynid.estimation.physical.physical_links import physics_of
 from dynid.estimation.settings import EstimationSettings, PhysicalSettings
-from dynid.identification.estimators.loop_errors import Kind, closed_loop_errors, law_torques
+from dynid.identification.estimators.loop_errors import Kind, _Compared, _Slopes, closed_loop_errors, law_torques
 from dynid.identification.estimators.loops import DivergedError, loop_of
 from dynid.identification.estimators.rows_from_loops import LoopProblem, LoopRows
-from dynid.logs import Drive, Processing, prepare
+from dynid.logs import Control, Drive, Processing, prepare
 from dynid.model import find_base_parameters
 from dynid.robot import inertia
 from dynid.simulation import ControlInput, Rollout, SimulatedRobot, roll_out
 from dynid.simulation.rollout_sensitivity import RolloutParameters, sensitivities
+from tests.noisy_loops import CONTROL_RATE, Noise, TrueLoop, random_series
 
 TERMS = ["viscous", "coulomb"]
 
@@ -63,11 +66,13 @@ def recorded(
     )
 
 
-def problem_of(model: DynamicModel, *logs: Log, known: dict[str, float] | None = None) -> LoopProblem:
+def problem_of(
+    model: DynamicModel, *logs: Log, known: dict[str, float] | None = None, control: Control | None = None
+) -> LoopProblem:
     """Logs in their loops."""
     drive = Drive()
     ready = [prepare(log, model, drive, Processing()) for log in logs]
-    loops = [loop_of(log, one, model, drive) for log, one in zip(logs, ready, strict=True)]
+    loops = [loop_of(log, one, model, drive, control) for log, one in zip(logs, ready, strict=True)]
     base = find_base_parameters(model, known=known or {})
     physics = physics_of(PhysicalSettings(), model)
     return LoopProblem(NonlinearFit(base, base, None), ready, loops, EstimationSettings(), physics)
@@ -85,7 +90,7 @@ def estimated(problem: LoopProblem, found: LoopRows) -> Estimate:
 ARM = DynamicModel("builtin:spatial_3r", TERMS)
 
 
-@pytest.mark.parametrize("kind", ["cloe", "clie"])
+@pytest.mark.parametrize("kind", ["cloe", "clie", "clioe"])
 def test_noisy_logs_are_explained_within_their_standard_deviations(kind: Kind) -> None:
     p = truth(ARM)
     problem = problem_of(ARM, recorded(ARM, p, degrees=1e-2, torque=0.05))
@@ -101,7 +106,7 @@ def test_noisy_logs_are_explained_within_their_standard_deviations(kind: Kind) -
     assert (robot.parameters[30:] >= 0.0).all()
 
 
-@pytest.mark.parametrize("kind", ["cloe", "clie"])
+@pytest.mark.parametrize("kind", ["cloe", "clie", "clioe"])
 @pytest.mark.parametrize(("terms", "tolerance"), [(["viscous"], 1e-4), (TERMS, 2e-4)])  # dry friction turns in steps
 def test_exact_logs_give_exact_parameters(kind: Kind, terms: list[str], tolerance: float) -> None:
     model = DynamicModel("builtin:two_link", terms)
@@ -175,9 +180,81 @@ def test_a_law_that_is_not_known_is_refused() -> None:
     log = recorded(ARM, p)
     for unknown in (replace(log, kp=None, kd=None), replace(log, kp=None, kd=None, position_command=None)):
         problem = problem_of(ARM, unknown)
-        for kind in ("cloe", "clie"):
+        for kind in ("cloe", "clie", "clioe"):
             with pytest.raises(InvalidRequestError, match="position_command, kp and kd"):
                 closed_loop_errors(problem, p, kind)
+
+
+def test_noise_in_the_feedback_is_made_white_and_estimates_are_better() -> None:
+    robot = dynid.load_robot("builtin:two_link")
+    model = DynamicModel(robot, TERMS)
+    loop = TrueLoop(model, truth(model), random_series(robot, 0), random_series(robot, 1))
+    errors: dict[Kind, list[float]] = {"clie": [], "cloe": [], "clioe": []}
+    distances, values, covariance = [], np.zeros(0), np.zeros((0, 0))
+    for seed in range(6):
+        log = loop.log(Noise("strong reaction", 1e-3, 0.005), seed)
+        problem = problem_of(model, log[:4000], control=Control(law="sampled", rate=CONTROL_RATE))
+        b = problem.base.to_base(loop.parameters)
+        for kind, found in errors.items():
+            compared = _Compared(problem, kind)
+            now = compared.at(FreeLinks.of(problem.base, loop.parameters), [each.start for each in compared.stretches])
+            values, covariance = compared.linearised(now).solution
+            found.append(float(np.linalg.norm(values - b)))
+        distances.append((values - b) @ np.linalg.solve(covariance, values - b) / len(b))
+    rms = {kind: np.sqrt(np.mean(np.square(found))) for kind, found in errors.items()}
+    assert rms["clioe"] < 0.9 * min(rms["clie"], rms["cloe"])
+    assert 0.3 < np.mean(distances) < 2.0
+
+
+def test_slopes_of_both_errors_are_those_of_differences() -> None:
+    model = DynamicModel("builtin:two_link", ["viscous"])
+    p = truth(model)
+    problem = problem_of(model, recorded(model, p, seconds=1.0), control=Control(law="sampled", rate=1000.0))
+    compared = _Compared(problem, "clioe")
+    stretch = compared.stretches[0]
+
+    def errors(values: Array) -> Array:
+        return compared.at(FreeLinks.of(problem.base, values), [stretch.start]).errors[0]
+
+    now = compared.at(FreeLinks.of(problem.base, p), [stretch.start])
+    found = _Slopes(compared, stretch, now.runs[0], sensitivities(now.runs[0], compared.unknowns, every=stretch.every))
+    for at, k in enumerate(problem.base.columns):
+        step = 1e-6 * np.eye(len(p))[k]
+        wanted = (errors(p - step) - errors(p + step)) / 2e-6
+        for j in range(2):
+            own = found.of_joint(j)[..., 4 + at]
+            size = np.maximum(np.abs(wanted[..., j]).max(axis=0), 1e-3)
+            assert (np.abs(own - wanted[..., j]).max(axis=0) < 2e-3 * size).all()
+
+
+def test_what_was_measured_at_other_times_is_compared_by_itself() -> None:
+    p = truth(ARM)
+    log = recorded(ARM, p, degrees=1e-3, torque=0.02)
+    missing = np.zeros(log.torque.shape, dtype=bool)
+    missing[:, 0], missing[np.arange(len(log)) % 4 > 0, 1], missing[300:400, 2] = False, True, True
+    problem = problem_of(ARM, replace(log, torque=np.where(missing, 9.0, log.torque), missing=missing))
+    found = closed_loop_errors(problem, off(p), "clioe")
+    estimate = estimated(problem, found)
+    assert found.settled
+    assert np.abs((estimate.values - problem.base.to_base(p)) / estimate.stds).max() < 4.0
+    assert len(found.folds) == 10
+
+
+def test_commands_of_a_law_with_a_rate_change_from_tick_to_tick() -> None:
+    model = DynamicModel("builtin:two_link", ["viscous"])
+    log = replace(recorded(model, truth(model), seconds=1.0), command_delay=None)
+    assert log.position_command is not None
+    (stretch,) = problem_of(model, log, control=Control(law="sampled", rate=1000.0)).loops[0].stretches
+    assert stretch.every == 4
+    assert stretch.control is not None
+    first = np.searchsorted(log.time, stretch.control.time[4] - 1e-9)
+    wanted = CubicSpline(log.time, log.position_command)(stretch.control.time[4:-4])
+    np.testing.assert_allclose(stretch.control.position[4:-4], wanted, atol=2e-5)
+    np.testing.assert_allclose(
+        stretch.control.position[4::4], log.position_command[first:][: len(stretch.control.time[4::4])]
+    )
+    assert stretch.position is not None
+    assert len(stretch.position) == len(stretch.control.time[:: stretch.every])
 
 
 def test_a_robot_that_does_not_follow_is_said() -> None:

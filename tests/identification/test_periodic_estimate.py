@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from dynid.arrays import Array
 from dynid.estimation.factors.reduced_logs import reduce_logs
 from dynid.estimation.least_squares import Estimate, NotIdentifiableError, weighted_least_squares
 from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit
-from dynid.estimation.periodic_likelihood import PeriodicLog, _System
+from dynid.estimation.periodic_likelihood import PeriodicLog, _downhill, _Point, _System
 from dynid.estimation.settings import EstimationSettings
 from dynid.excitation.trajectories.family import ParametricTrajectory
 from dynid.excitation.trajectories.fourier import fourier_motion
@@ -229,3 +230,20 @@ def test_robots_at_rest_and_terms_that_need_more_are_refused() -> None:
         )
     with pytest.raises(DynidError, match="does not go with the term"):
         require_plain_model(DynamicModel("builtin:two_link", ["viscous_temperature"]))
+
+
+@pytest.mark.parametrize(("best", "wanted"), [(1.0, 1.0), (0.25, 0.25), (0.0, 0.0)])
+def test_a_step_that_does_not_lead_down_is_halved_and_else_not_taken(best: float, wanted: float) -> None:
+    class Quartic:
+        """Errors that are least at `best` and grow fast beyond it; a step from 0 to 1 is tried."""
+
+        log = SimpleNamespace(weight=1.0)
+
+        @staticmethod
+        def squares(_c: Array, b: Array, _stds: Array) -> tuple[float, Array]:
+            return float(abs(b[0] - best) if b[0] <= best else 10.0 * abs(b[0] - best)), np.zeros(1)
+
+    old, new = (_Point(np.array([x]), [np.array([x])], [np.ones(1)]) for x in (0.0, 1.0))
+    found = _downhill([Quartic()], old, new)  # type: ignore[list-item]
+    assert found.b[0] == wanted
+    assert (found is old) == (wanted == 0.0)

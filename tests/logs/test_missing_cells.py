@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dynid import Log, identify, read_log
+from dynid import DynamicModel, Log, identify, read_log
+from dynid.errors import InvalidRequestError
 from dynid.findings import Severity
 from dynid.logs.missing_cells import filled
 from tests.truth_logs import exact_practice, exactness
@@ -189,3 +190,20 @@ def test_temperatures_without_a_number_are_left_out() -> None:
     found = Log.with_gaps(time=t, position=q, torque=q, temperature=np.full((200, 1), np.nan))
     assert found.temperature is None
     assert "temperatures-missing" in [finding.code for finding in found.findings]
+
+
+def test_a_joint_whose_torques_were_never_measured_does_not_count() -> None:
+    t = np.arange(0.0, 4.0, 0.005)
+    q = np.stack([0.6 * np.sin(1.3 * t) + 0.3 * np.sin(3.0 * t), 0.7 * np.cos(1.9 * t)], axis=1)
+    v = np.gradient(q, t, axis=0)
+    model = DynamicModel("builtin:two_link")
+    torque = model.inverse_dynamics(q, v, np.gradient(v, t, axis=0), np.nan_to_num(model.reference))
+    torque[:, 1] = np.nan
+    log = Log.with_gaps(t, q, torque)
+    assert log.missing is not None
+    assert log.missing[:, 1].all()
+    assert not log.missing[:, 0].any()
+    result = identify(model.robot, log, physical={"fit": False})
+    assert [f.values["joints"] for f in result.findings if f.code == "processing-unmeasured"] == [{"joint_2": 1.0}]
+    with pytest.raises(InvalidRequestError, match="position 2"):
+        Log.with_gaps(t, np.where([True, False], q, np.nan), torque)

@@ -20,7 +20,7 @@ def compare(
         typer.Option(
             "--estimators",
             metavar="NAMES",
-            help="Which to compare, comma-separated (default: ols, wls, tls, iv, didim, ml, clie, cloe).",
+            help="Which to compare, comma-separated (default: ols, wls, tls, iv, didim, ml, clie, cloe, clioe).",
         ),
     ] = "",
     report: Annotated[Path | None, typer.Option("--report", help="Also write an HTML page with a figure.")] = None,

@@ -134,11 +134,11 @@ def maximum_likelihood(
         c = [old + step.own + step.along @ change for old, step in zip(point.c, steps, strict=True)]
         b = point.b + change
         settled = np.sqrt(np.mean(z**2)) < SETTLED + ROUNDING_STEP * np.sqrt(np.mean((R @ b) ** 2))
-        point = _downhill(systems, point, _Point(b, c, point.stds))
+        before, point = point, _downhill(systems, point, _Point(b, c, point.stds))
         stds = [s.grown(c, point.b, old, rows) for s, c, old in zip(systems, point.c, point.stds, strict=True)]
         grew = any((new > old).any() for new, old in zip(stds, point.stds, strict=True))
-        if (settled and not grew) or k == most:
-            return PeriodicEstimate(b, R, R @ b, rows, k, bool(settled) and not grew, tuple(point.stds))
+        if ((settled or point is before) and not grew) or k == most:
+            return PeriodicEstimate(point.b, R, R @ point.b, rows, k, bool(settled) and not grew, tuple(point.stds))
         point = _Point(point.b, point.c, stds)
     raise AssertionError
 
@@ -330,7 +330,7 @@ def _start(base: BaseParameters, systems: Sequence[_System], rows: int) -> Array
 
 
 def _downhill(systems: Sequence[_System], old: _Point, new: _Point) -> _Point:
-    """The new point, or the first on the way back to the old one at which errors are smaller than there."""
+    """The new point, or the first on the way back to the old one at which errors are smaller; else the old one."""
 
     def cost(point: _Point) -> float:
         found = 0.0
@@ -345,7 +345,7 @@ def _downhill(systems: Sequence[_System], old: _Point, new: _Point) -> _Point:
             return new
         c = [0.5 * (one + other) for one, other in zip(old.c, new.c, strict=True)]
         new = _Point(0.5 * (old.b + new.b), c, new.stds)
-    return new
+    return old
 
 
 def _triangular(rows: Array) -> Array:

@@ -14,7 +14,7 @@ FormName = Literal["torque", "power", "energy", "momentum"]
 FORMS: tuple[FormName, ...] = ("torque", "power", "energy", "momentum")
 
 EstimatorName = Literal[
-    "torque", "power", "energy", "momentum", "tls", "iv", "didim", "didim_power", "ml", "clie", "cloe"
+    "torque", "power", "energy", "momentum", "tls", "iv", "didim", "didim_power", "ml", "clie", "cloe", "clioe"
 ]
 """Least squares on rows of some form, or an estimator for noisy feedback (docs/estimators.md)."""
 

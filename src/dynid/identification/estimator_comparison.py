@@ -31,7 +31,7 @@ from dynid.simulation import nominal_robot
 
 Progress = Callable[[str], None]
 
-ESTIMATORS = ("ols", "wls", "tls", "iv", "didim", "ml", "clie", "cloe")
+ESTIMATORS = ("ols", "wls", "tls", "iv", "didim", "ml", "clie", "cloe", "clioe")
 """What is compared; "ols" and "wls" are least squares on torques."""
 
 OTHERS = ("power", "energy", "momentum", "didim_power")
@@ -47,6 +47,7 @@ TITLES = {
     "ml": "maximum likelihood over periods",
     "clie": "closed-loop input error",
     "cloe": "closed-loop output error",
+    "clioe": "closed-loop input and output error",
     "power": "least squares on powers",
     "energy": "least squares on energies",
     "momentum": "least squares on momenta",
@@ -126,7 +127,7 @@ class Comparison:
                 _percent(one.std),
                 "" if one.seconds is None else f"{one.seconds:.2g}",
                 str(one.iterations) if one.settled else f"{one.iterations}, not settled",
-                "" if one.p_value is None else f"{one.p_value:.2g}",
+                "" if one.p_value is None else _p(one.p_value).removeprefix("p ").removeprefix("= "),
             ]
             for one in self.estimators
             if not one.problem
@@ -152,6 +153,10 @@ class Comparison:
 
 HEADER = ("estimator", "error", "simulated", "std", "seconds", "iterations", "p of test")
 """Columns of the table."""
+
+
+def _p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
 
 
 def _percent(value: float | None) -> str:
@@ -221,7 +226,7 @@ def _split(logs: Sequence[Log], held_out: Log | Sequence[Log] | None) -> tuple[l
     if len(logs) > 1:
         return list(logs[:-1]), [logs[-1]], f"the last log ({name_of(logs[-1], len(logs))})"
     cut = int(len(logs[0]) * (1.0 - HELD_OUT))
-    return [logs[0][:cut]], [logs[0][cut:]], f"the last {HELD_OUT:.0%} of the log"
+    return [logs[0][:cut]], [logs[0][cut:]], f"the last {100.0 * HELD_OUT:.0f} % of the log"
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,10 +318,10 @@ def recommended(found: Sequence[ComparedEstimator]) -> tuple[str | None, str]:
                 f"{_percent(best.error)}), and the simplest"
             )
         if biased is not None:
-            reason += f"; the test finds a bias (p = {biased:.2g}) that is too small to matter here"
+            reason += f"; the test finds a bias ({_p(biased)}) that is too small to matter here"
         return "wls", reason
     reason = f"{TITLES[best.name]} have the smallest error ({_percent(best.error)}"
     reason += ")" if plain is None else f"; weighted least squares {_percent(plain.error)})"
     if biased is not None:
-        reason += f", and the test finds least squares biased with these filters (p = {biased:.2g})"
+        reason += f", and the test finds least squares biased with these filters ({_p(biased)})"
     return best.name, reason

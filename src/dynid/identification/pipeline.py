@@ -329,7 +329,7 @@ def _solved(
     task, read, reduced = reduce(task, nonlinear)
     if not task.is_least_squares:
         found = rows_of(task, read, nonlinear, reduced, progress)
-        reduced = replace(reduced, rows=found.rows)
+        reduced = replace(reduced, rows=found.rows, folds=found.folds or reduced.folds)
         notes, loop = (*notes, *found.findings), found.record
     progress("Estimating")
     with single_threaded_blas():

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
 from dynid.findings import Finding, Severity
 from dynid.logs.settings import COMMANDS
 
@@ -87,8 +88,11 @@ def filled(time: Array, signals: Mapping[str, Array], names: Mapping[str, Sequen
     Args:
         time: Time stamps [s], shape (samples,); NaN where they are missing, and in no order where time is reset.
         signals: "position", "torque" and others, shape (samples, columns), with NaN or infinite numbers where a cell is
-            missing; each column has a number.
+            missing.
         names: Names of the columns of each signal, and of "time"; those of commands are not needed.
+
+    Raises:
+        InvalidRequestError: If the positions of a joint were not measured at all.
     """
     signals = {name: held(values) if name in COMMANDS else values for name, values in signals.items()}
     if all(_is_whole(values) for values in (time, *signals.values())):
@@ -98,6 +102,12 @@ def filled(time: Array, signals: Mapping[str, Array], names: Mapping[str, Sequen
     counts = {str(names["time"][0]): int(lost.sum())} if lost.any() else {}
     for name, hole in holes.items():
         counts |= {str(names[name][k]): int(n) for k, n in enumerate(hole.sum(axis=0).tolist()) if n}
+    empty = next((names["position"][k] for k in np.flatnonzero(holes["position"].all(axis=0)).tolist()), None)
+    if empty is not None and len(time):
+        raise InvalidRequestError(
+            f"{empty} holds nothing but NaN, Inf or missing values: the joint's motion was not measured; lock or leave "
+            "out the joint"
+        )
     torque = signals.get("torque", signals["position"])
     found = _Filling(filled_stamps(time), {}, np.zeros(torque.shape, dtype=bool), "torque" in signals)
     for name, values in signals.items():
@@ -266,7 +276,12 @@ class GappedColumn:
         return ColumnFacts(step, unwraps, bool((np.diff(time[self.good]) > 0.0).all()))
 
     def across_all_gaps(self) -> Array:
-        """The signal with every gap filled: short ones as well as can be, long ones by a line, ends by the nearest."""
+        """The signal with every gap filled: short ones as well as can be, long ones by a line, ends by the nearest.
+
+        Zero where nothing was measured at all.
+        """
+        if not len(self.good):
+            return np.zeros(len(self.values))
         found = np.interp(np.arange(len(self.values)), self.good, self.x)
         for length, firsts in self._gaps():
             if self._left_out(length) <= GAPS.longest:

@@ -49,4 +49,4 @@ def error_bars(found: Comparison) -> Figure:
     errors = {"along measured motion": [one.relative_error or 0.0 for one in done]}
     if any(one.simulated_error is not None for one in done):
         errors["along simulated motion"] = [one.simulated_error or 0.0 for one in done]
-    return error_figure("estimator-errors", names, errors)
+    return error_figure("estimator-errors", names, errors, "Relative error of each estimator")

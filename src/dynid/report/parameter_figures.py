@@ -191,8 +191,10 @@ def bars_figure(key: str, names: Sequence[str], values: Sequence[float], title: 
     return Figure(key, [data], layout, 280, label)
 
 
-def error_figure(key: str, joints: Sequence[str], errors: Mapping[str, Sequence[float]]) -> Figure:
-    """Relative errors of joints, a bar for each set of logs or each result."""
+def error_figure(
+    key: str, joints: Sequence[str], errors: Mapping[str, Sequence[float]], title: str = "Relative error of each joint"
+) -> Figure:
+    """Relative errors of joints, or of what else there is, a bar for each set of logs or each result."""
     data = [
         {
             "type": "bar",
@@ -211,4 +213,4 @@ def error_figure(key: str, joints: Sequence[str], errors: Mapping[str, Sequence[
         "bargap": 0.3,
         "showlegend": True,
     }
-    return Figure(key, data, layout, 280, "Relative error of each joint")
+    return Figure(key, data, layout, 280, title)

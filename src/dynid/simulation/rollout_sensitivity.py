@@ -122,12 +122,15 @@ class Sensitivities:
         return S
 
 
-def sensitivities(rollout: Rollout, parameters: RolloutParameters, *, with_turns: bool = True) -> Sensitivities:
+def sensitivities(
+    rollout: Rollout, parameters: RolloutParameters, *, with_turns: bool = True, every: int = 1
+) -> Sensitivities:
     """Derivatives of a rollout's positions and velocities over parameters.
 
     Args:
         rollout: The rollout, with `steps_kept`, that did not end before its time.
         parameters: Over what.
+        every: Of how many samples one is wanted, beginning with the first.
         with_turns: Whether the times at which dry elements turn move with parameters, as they do in continuous time.
             Otherwise they turn in the same steps: the exact derivatives of the steps, for changes that are tiny.
     """
@@ -149,11 +152,12 @@ def sensitivities(rollout: Rollout, parameters: RolloutParameters, *, with_turns
         _start(sensitivity_steps.Derivative.of(len(branch), len(some)), parameters, branch, some)
         for branch, some in zip(branches, columns, strict=True)
     ]
-    samples = len(rollout.q)
+    ends = rollout.schedule.ends[::every]
+    samples = len(ends)
     found = [tuple(np.zeros((2, samples, *state.q.shape))) for state in states]
     for (q, v), state in zip(found, states, strict=True):
         q[0], v[0] = state.q, state.v
-    nexts, ends = [1] * len(branches), rollout.schedule.ends
+    nexts = [1] * len(branches)
     numbers = max(len(branch) * (4 * len(branch) + len(some)) for branch, some in zip(branches, columns, strict=True))
     size = max(64, CHUNK_BYTES // (8 * numbers))
     for first in range(0, len(taken.a), size):

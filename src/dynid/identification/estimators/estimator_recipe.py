@@ -11,7 +11,7 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation.equivalent_rows import equivalent_factors
 from dynid.estimation.factors.factors import Factors
-from dynid.estimation.factors.reduced_logs import EarlierLogs, ReducedLogs
+from dynid.estimation.factors.reduced_logs import EarlierLogs, Fold, ReducedLogs
 from dynid.estimation.least_squares import weighted_least_squares
 from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit
 from dynid.estimation.physical.physical_links import physics_of
@@ -40,11 +40,15 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ConsistencyThresholds:
-    """When least squares are called biased."""
+    """When least squares are called biased, and when instruments are refused."""
 
     level: float = 0.05
     """Probability of a larger F, where least squares are consistent, below which they are called biased. Shown by
     `benchmarks/consistency_test.py`: 3.3 to 5.7 % of consistent data, all of the biased ones."""
+
+    other_motion: float = 0.1
+    """Difference of positions of two runs, relative to their spread, above which they are of other motions. By
+    judgement: runs of one motion differ by 0.01 % (a UR10e), and by 1 % where they begin some samples apart."""
 
 
 THRESHOLDS = ConsistencyThresholds()
@@ -58,11 +62,13 @@ class EstimatorRows:
         rows: Factors whose weighted least squares are the estimate.
         record: How it went.
         findings: What users should know.
+        folds: Factors of parts of the logs; none where those of least squares on torques stand for them.
     """
 
     rows: Sequence[Factors]
     record: LoopRecord
     findings: tuple[Finding, ...]
+    folds: tuple[Fold, ...] = ()
 
 
 def require_loop_estimator(task: Task, earlier: EarlierLogs | None) -> None:
@@ -85,7 +91,7 @@ def require_loop_estimator(task: Task, earlier: EarlierLogs | None) -> None:
         problem = "logs that carry loads"
     elif name not in ("tls", "ml") and is_in_amperes(task.drive):
         problem = "currents whose torque constants are unknown"
-    elif name in ("clie", "cloe") and task.drive.unmeasured:
+    elif name in ("clie", "cloe", "clioe") and task.drive.unmeasured:
         problem = "joints whose torques are not measured"
     elif name not in ("tls", "ml") and task.processing.period is not None:
         problem = "averaged periods (processing.period)"
@@ -131,11 +137,11 @@ def rows_of(
     start = start_of(problem, reduced.rows)
     if name in ("didim", "didim_power"):
         found, source = direct_and_inverse(problem, start, "power" if name == "didim_power" else "torque"), "none"
-    elif name in ("clie", "cloe"):
+    elif name in ("clie", "cloe", "clioe"):
         found, source = closed_loop_errors(problem, start, name), "none"
     else:
         found, source = _by_instruments(problem, start, task)
-    return EstimatorRows(found.rows, _record(found, loops, source), tuple(_findings(found, loops)))
+    return EstimatorRows(found.rows, _record(found, loops, source), tuple(_findings(found, loops)), found.folds)
 
 
 def start_of(problem: LoopProblem, rows: Sequence[Factors]) -> Array:
@@ -184,7 +190,7 @@ def repeated(logs: Sequence[PreparedLog]) -> list[PreparedLog]:
     """For each log the motion of another run of the same motion.
 
     Raises:
-        InvalidRequestError: If a log has no other of the same samples.
+        InvalidRequestError: If a log has no other of the same samples and the same motion.
     """
     if len(logs) % 2:
         raise InvalidRequestError(
@@ -199,8 +205,24 @@ def repeated(logs: Sequence[PreparedLog]) -> list[PreparedLog]:
                 f"logs {k + 1} and {k + 2 - 2 * (k % 2)} have other numbers of samples, and instruments = 'repeat' "
                 "take runs of one motion; cut both alike"
             )
-        found.append(along(log, [loaded(segment) for segment in other.segments]))
+        chunks = [loaded(segment) for segment in other.segments]
+        difference = _difference([loaded(segment).q for segment in log.segments], [chunk.q for chunk in chunks])
+        if difference > THRESHOLDS.other_motion:
+            raise InvalidRequestError(
+                f"positions of logs {k + 1} and {k + 2 - 2 * (k % 2)} differ by {difference:.0%} of their spread, and "
+                "instruments = 'repeat' take runs of one motion that begin at the same sample; cut both alike, or use "
+                "instruments = 'loop'"
+            )
+        found.append(along(log, chunks))
     return found
+
+
+def _difference(one: Sequence[Array], other: Sequence[Array]) -> float:
+    """Largest root mean square difference of a joint's positions, relative to the spread of those that move."""
+    q, r = np.concatenate(one), np.concatenate(other)
+    spread = np.maximum(q.std(axis=0), r.std(axis=0))
+    moving = spread > 1e-3 * max(float(spread.max()), 1e-12)
+    return float(np.max(np.sqrt(np.mean((q - r) ** 2, axis=0))[moving] / spread[moving], initial=0.0))
 
 
 def along(log: PreparedLog, chunks: Sequence) -> PreparedLog:

@@ -1,16 +1,16 @@
-"""Closed-loop output error and input error: parameters whose simulation in a log's own loop comes nearest to the log.
+"""Closed-loop errors: parameters whose simulation in a log's own loop comes nearest to the log.
 
 The robot is simulated under the control law of each log. Output error (CLOE) compares measured and simulated positions,
-input error (CLIE) measured torques and those of the law along the simulated motion. Both are minimised by damped
-Gauss-Newton steps with exact sensitivities, over robots that can exist. Where each stretch of a log starts is estimated
-beside, because its measured start is noisy.
+input error (CLIE) measured torques and those of the law along the simulated motion; input and output error (CLIOE)
+compares both, with weights that make their errors white together (`joint_errors.py`), which is maximum likelihood for
+errors that are Gaussian. All are minimised by damped Gauss-Newton steps with exact sensitivities, over robots that can
+exist. Where each stretch of a log starts is estimated beside, because its measured start is noisy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -18,50 +18,55 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation.equivalent_rows import whitened_factors
-from dynid.estimation.factors.factors import Factor, merged
-from dynid.estimation.factors.reduced_logs import reduce_logs
+from dynid.estimation.factors.factors import Factor
+from dynid.estimation.factors.reduced_logs import FOLDS, reduce_logs
 from dynid.estimation.output_error.free_links import FreeLinks
 from dynid.estimation.physical.physical_estimate import problem_of, weighed
 from dynid.estimation.physical.semidefinite import fit
+from dynid.identification.estimators.joint_errors import JointErrors, white_joint
+from dynid.identification.estimators.linear_errors import LinearErrors
 from dynid.identification.estimators.loops import DivergedError, Loop, Stretch
-from dynid.identification.estimators.rows_from_loops import LoopProblem, LoopRows, has_settled
-from dynid.model import BaseParameters, Sign
+from dynid.identification.estimators.rows_from_loops import SETTLED, LoopProblem, LoopRows, has_settled
+from dynid.model import Sign
 from dynid.simulation import Rollout, SimulatedRobot
-from dynid.simulation.rollout_sensitivity import RolloutParameters, sensitivities
+from dynid.simulation.rollout_sensitivity import RolloutParameters, Sensitivities, sensitivities
 
-Kind = Literal["clie", "cloe"]
-"""What is compared: torques, or positions."""
+Kind = Literal["clie", "cloe", "clioe"]
+"""What is compared: torques, positions, or both."""
 
-NAMES: dict[Kind, str] = {"clie": "Closed-loop input error", "cloe": "Closed-loop output error"}
+NAMES: dict[Kind, str] = {
+    "clie": "Closed-loop input error",
+    "cloe": "Closed-loop output error",
+    "clioe": "Closed-loop input and output error",
+}
+
+WORDS: dict[Kind, str] = {"clie": "torques", "cloe": "positions", "clioe": "positions and torques"}
+"""What is compared, in words."""
+
+CHANNELS: dict[Kind, tuple[str, ...]] = {"clie": ("torque",), "cloe": ("position",), "clioe": ("position", "torque")}
+"""The same, as attributes of stretches."""
 
 DIVIDED = 4
 """By what steps of a loop's simulation are divided. Where a law is stiff, steps of the loop's own length have wrong
 slopes over the first velocities, and input error then takes twice the iterations. Errors of the steps that are left
 act like other parameters: they are extrapolated from a second rollout, whose steps are half as long."""
 
-START_STDS = (0.02, 0.5)
-"""Standard deviations of measured starts: positions [rad or m] and velocities [rad/s or m/s]; wide, they only keep what
-no sample shows from drifting."""
-
 DAMPINGS = (0.1, 10.0, 1e3, 1e5, 1e7)
 """Dampings of a step, one after the other until it improves; in squared standard deviations of the errors for a link
 whose inertia changes about threefold."""
 
-SMALLEST_SHARE = 1e-3
-"""No joint's errors are taken for smaller than this part of those of the worst joint."""
-
 
 def closed_loop_errors(problem: LoopProblem, start: Array, kind: Kind) -> LoopRows:
-    """Gauss-Newton on positions (output error) or torques (input error) of robots simulated in the loops of logs.
+    """Gauss-Newton on positions (output error) or torques (input error), or both, of robots in the loops of logs.
 
     Args:
         problem: Logs in their loops, whose laws are stated.
         start: Standard parameters to begin with, shape (parameters,); made physically consistent where they are not.
-        kind: "cloe" for positions, "clie" for torques.
+        kind: "cloe" for positions, "clie" for torques, "clioe" for both.
 
     Returns:
         Factors whose least squares are the Gauss-Newton optimum over base parameters, with its covariance for errors
-        that are white.
+        that are white, or were made so.
 
     Raises:
         InvalidRequestError: If a law is assumed, or nothing was measured that could be compared.
@@ -79,13 +84,14 @@ def closed_loop_errors(problem: LoopProblem, start: Array, kind: Kind) -> LoopRo
         settled = values is not None and has_settled(found, values, covariance)
         if settled or k >= problem.most:
             break
-        values, better = found, compared.improved(now, linear)
-        if better is None:  # no step improves: this is the optimum
-            settled = True
+        step = compared.improved(now, linear)
+        values = found
+        if step.point is None:  # the optimum only where nothing was to be gained
+            settled = step.gain <= SETTLED**2 * len(found)
             break
-        now = better
+        now = step.point
     rows = whitened_factors(problem.base, *linear.equations, linear.rows)
-    return LoopRows([rows], k, settled, now.links.parameters)
+    return LoopRows([rows], k, settled, now.links.parameters, folds=linear.folds())
 
 
 def require_stated(loops: Sequence[Loop], kind: Kind) -> None:
@@ -96,14 +102,15 @@ def require_stated(loops: Sequence[Loop], kind: Kind) -> None:
     """
     for k, loop in enumerate(loops, start=1):
         if loop.law != "stated":
-            what = "positions" if kind == "cloe" else "torques"
             raise InvalidRequestError(
-                f"estimator = '{kind}' compares {what} of the robot simulated under its real controller, and that of "
-                f"log {k} is not known; state position_command, kp and kd of the log, or use estimator = 'iv'"
+                f"estimator = '{kind}' compares {WORDS[kind]} of the robot simulated under its real controller, and "
+                f"that of log {k} is not known; state position_command, kp and kd of the log, or use estimator = 'iv'"
             )
 
 
-def law_torques(run: Rollout, q: Array, v: Array, *, is_held: bool = True) -> tuple[Array, Array, Array]:
+def law_torques(
+    run: Rollout, q: Array, v: Array, *, is_held: bool = True, every: int = 1
+) -> tuple[Array, Array, Array]:
     """Torques of the law at the stamps along a motion, and their derivatives over positions and over velocities.
 
     Args:
@@ -112,14 +119,15 @@ def law_torques(run: Rollout, q: Array, v: Array, *, is_held: bool = True) -> tu
         v: Velocities, shape (stamps, nv).
         is_held: Whether each command is held until the next; otherwise it is the mean until then, and the law has, at a
             stamp, the mean of the commands on both sides of it.
+        every: Of how many stamps of the commands q and v have one, beginning with the first.
 
     Returns:
         Torques [N m or N] and the two derivatives, each of shape (stamps, nv); zero where a motor is at its limit.
     """
     control = run.control
-    seen = np.searchsorted(control.time, control.time - run.delay + 1e-9, side="right") - 1
-    now = np.clip(seen, 0, len(seen) - 1)
-    before = now if is_held else np.clip(seen - 1, 0, len(seen) - 1)
+    seen = np.searchsorted(control.time, control.time[::every] - run.delay + 1e-9, side="right") - 1
+    now = np.clip(seen, 0, len(control.time) - 1)
+    before = now if is_held else np.clip(seen - 1, 0, len(control.time) - 1)
     kp, push, kd, feed, torque = (0.5 * (part[before] + part[now]) for part in control.held)
     u = push + feed + torque - kp * q - kd * v
     if control.limit is None:
@@ -136,7 +144,8 @@ class _Point:
         links: The robot.
         starts: Positions and velocities at the first stamp of each stretch.
         runs: Rollouts of the stretches, with their steps.
-        errors: Measured less simulated values of each stretch, each of shape (stamps, nv); NaN where not measured.
+        errors: Measured less simulated values of each stretch, each of shape (samples, channels, nv); NaN where not
+            measured.
     """
 
     links: FreeLinks
@@ -146,114 +155,27 @@ class _Point:
 
 
 @dataclass(frozen=True, eq=False)
-class _Linear:
-    """Errors around a point as linear functions of base parameters and starts.
+class _Linear(LinearErrors):
+    """Errors around a point, with how their rows are made.
 
     Attributes:
-        base: The base parameters.
-        values: Where they are, shape (base,).
-        factors: For each stretch the factors of its joints, over changes of its start and of base parameters.
-        offsets: For each stretch what its measured start is beyond the present one, shape (2 nv,).
-        weights: Weights of the stretches.
-        weighted: Whether joints are weighed by their own errors, each for itself.
+        joints: How rows of each joint are made.
     """
 
-    base: BaseParameters
-    values: Array
-    factors: list[list[Factor]]
-    offsets: list[Array]
-    weights: list[float]
-    weighted: bool
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return sum(factor.rows for of_stretch in self.factors for factor in of_stretch)
-
-    @cached_property
-    def start_stds(self) -> Array:
-        """Standard deviations of measured starts, shape (2 nv,)."""
-        return np.repeat(START_STDS, len(self.offsets[0]) // 2)
-
-    def by_stretch(self, stds: Array) -> list[Factor]:
-        """The factor of each stretch with joints weighed by standard deviations, shape (nv,); starts come first."""
-        found = []
-        for factors, offset, weight in zip(self.factors, self.offsets, self.weights, strict=True):
-            names = factors[0].names
-            own = [factor.weighted(weight / std) for factor, std in zip(factors, stds, strict=True)]
-            starts = names[: len(offset)]
-            prior = dict(zip(starts, offset, strict=True)), dict(zip(starts, self.start_stds, strict=True))
-            found.append(merged(own, names).with_prior(*prior))
-        return found
-
-    def over_base(self, stds: Array) -> Factor:
-        """The factor of all stretches over changes of base parameters, starts being projected out."""
-        parts, n = [], len(self.offsets[0])
-        for whole in self.by_stretch(stds):
-            parts.append(Factor(self.base.names, whole.R[n:, n:], whole.z[n:], whole.squares, whole.rows))
-        return merged(parts, self.base.names)
-
-    def stds_at(self, change: Array, stds: Array) -> Array:
-        """Standard deviations of each joint's errors after a change of base parameters, shape (nv,)."""
-        squares = np.zeros(len(stds))
-        for factors, step in zip(self.factors, self.start_steps(change, stds), strict=True):
-            squares += [factor.residual_squares(np.concatenate([step, change])) for factor in factors]
-        counts = np.array([sum(of_stretch[j].rows for of_stretch in self.factors) for j in range(len(stds))])
-        unknowns = len(self.base) + sum(len(offset) for offset in self.offsets)
-        return _stds(squares, counts, unknowns / max(self.rows, unknowns + 1), self.weighted)
-
-    def start_steps(self, change: Array, stds: Array) -> list[Array]:
-        """The best changes of the starts with a change of base parameters, each of shape (2 nv,)."""
-        n, found = len(self.offsets[0]), []
-        for whole in self.by_stretch(stds):
-            found.append(np.linalg.solve(whole.R[:n, :n], whole.z[:n] - whole.R[:n, n:] @ change))
-        return found
-
-    @cached_property
-    def now(self) -> Array:
-        """Standard deviations of the errors where we are, shape (nv,)."""
-        counts = np.array([sum(of_stretch[j].rows for of_stretch in self.factors) for j in range(len(self.factors[0]))])
-        squares = np.zeros(len(counts))
-        for factors in self.factors:
-            squares += [factor.residual_squares(np.zeros(len(factor.names))) for factor in factors]
-        return _stds(squares, counts, 0.0, self.weighted)
-
-    @cached_property
-    def solved(self) -> tuple[Factor, Array]:
-        """The factor over changes of base parameters with errors' sizes at the optimum, and the change to it."""
-        stds = self.now
-        for _ in range(2):
-            stds = self.stds_at(self.over_base(stds).solve(), stds)
-        factor = self.over_base(stds)
-        return factor, factor.solve()
-
-    @property
-    def solution(self) -> tuple[Array, Array]:
-        """The optimum over base parameters, shape (base,), and its covariance, (base, base)."""
-        factor, change = self.solved
-        inverse = np.linalg.pinv(factor.R)
-        return self.values + change, inverse @ inverse.T
-
-    @property
-    def equations(self) -> tuple[Array, Array]:
-        """Rows W and right-hand side y over base parameters whose errors have unit variance."""
-        factor, _ = self.solved
-        return factor.R, factor.z + factor.R @ self.values
+    joints: tuple[JointErrors, ...] = ()
 
 
-def _stds(squares: Array, counts: Array, share: float, weighted: bool) -> Array:
-    """Standard deviations of joints' errors; one for all where they are not weighed.
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A step.
 
-    Args:
-        squares: Sums of squared errors, shape (nv,).
-        counts: Numbers of errors, shape (nv,).
-        share: Part of them that parameters explain by chance.
-        weighted: Whether each joint has its own.
+    Attributes:
+        point: Where it leads; None where none improves.
+        gain: What the first one that was tried should have taken off the squared errors, in their variances.
     """
-    if not weighted:
-        squares, counts = np.full_like(squares, squares.sum()), np.full_like(counts, counts.sum())
-    stds = np.sqrt(squares / np.maximum((1.0 - share) * counts, 1.0))
-    return np.maximum(stds, max(SMALLEST_SHARE * float(stds.max()), 1e-14))
+
+    point: _Point | None
+    gain: float
 
 
 class _Compared:
@@ -266,23 +188,28 @@ class _Compared:
 
     def __init__(self, problem: LoopProblem, kind: Kind) -> None:
         self.problem, self.kind, self.base = problem, kind, problem.base
+        self.channels = CHANNELS[kind]
         self.stretches = [stretch for loop in problem.loops for stretch in loop.stretches]
         pairs = zip(problem.loops, problem.logs, strict=True)
         self.weights = [log.weight for loop, log in pairs for _ in loop.stretches]
         self.measured = [self._measured(stretch) for stretch in self.stretches]
-        if not any(np.isfinite(one).any() for one in self.measured):
-            what = "positions" if kind == "cloe" else "torques"
-            raise InvalidRequestError(f"no {what} were measured that estimator = '{kind}' could compare; log them")
+        for k, channel in enumerate(self.channels):
+            if not any(np.isfinite(one[:, k]).any() for one in self.measured):
+                raise InvalidRequestError(
+                    f"no {channel}s were measured that estimator = '{kind}' could compare; log them"
+                )
         nv = self.base.model.robot.nv
         joints = tuple(range(nv))
         self.unknowns = RolloutParameters(self.base.columns, start_position=joints, start_velocity=joints)
         starts = tuple(f"start {what} {j}" for what in ("position", "velocity") for j in joints)
         self.names = (*starts, *self.base.names)
+        self.is_white = kind == "clioe" and problem.settings.method == "wls"
 
     def _measured(self, stretch: Stretch) -> Array:
-        found = stretch.position if self.kind == "cloe" else stretch.torque
-        assert found is not None  # laws are stated
-        return found
+        """Measured values of the channels, shape (samples, channels, nv)."""
+        found = [getattr(stretch, channel) for channel in self.channels]
+        assert all(values is not None for values in found)  # laws are stated
+        return np.stack(found, axis=1)
 
     def rollouts(
         self, links: FreeLinks, starts: Sequence[tuple[Array, Array]], *, steps_kept: bool = False, divided: int = 1
@@ -305,73 +232,123 @@ class _Compared:
             DivergedError: If it does not follow.
         """
         runs = self.rollouts(links, starts, steps_kept=True, divided=DIVIDED)
+        finer = self.rollouts(links, starts, divided=2 * DIVIDED)
         errors = []
-        for measured, run, finer in zip(
-            self.measured, runs, self.rollouts(links, starts, divided=2 * DIVIDED), strict=True
-        ):
-            q, v = (fine + (fine - coarse) / 3.0 for fine, coarse in ((finer.q, run.q), (finer.v, run.v)))
-            errors.append(
-                measured - (q if self.kind == "cloe" else law_torques(run, q, v, is_held=self.problem.is_held)[0])
-            )
+        for stretch, measured, run, fine in zip(self.stretches, self.measured, runs, finer, strict=True):
+            pairs = ((fine.q, run.q), (fine.v, run.v))
+            q, v = ((x + (x - coarse) / 3.0)[:: stretch.every] for x, coarse in pairs)
+            own = {"position": q, "torque": self._law(run, q, v, stretch.every)[0]}
+            errors.append(measured - np.stack([own[channel] for channel in self.channels], axis=1))
         return _Point(links, list(starts), runs, errors)
 
+    def _law(self, run: Rollout, q: Array, v: Array, every: int) -> tuple[Array, Array, Array]:
+        return law_torques(run, q, v, is_held=self.problem.is_held, every=every)
+
     def linearised(self, now: _Point) -> _Linear:
-        """Errors around a point as linear functions."""
-        nv, found = self.base.model.robot.nv, []
-        for run, errors in zip(now.runs, now.errors, strict=True):
-            slopes = sensitivities(run, self.unknowns)
-            S = slopes.position
-            if self.kind == "clie":
-                _, by_position, by_velocity = law_torques(run, run.q, run.v, is_held=self.problem.is_held)
-                S = by_position[..., None] * S + by_velocity[..., None] * slopes.velocity
-            S = np.concatenate([S[..., len(self.base) :], S[..., : len(self.base)]], axis=2)
-            own = [np.isfinite(errors[:, j]) for j in range(nv)]
-            found.append([Factor.of(self.names, S[own[j], j], errors[own[j], j]) for j in range(nv)])
-        values = self.base.to_base(now.links.parameters)
+        """Errors around a point as linear functions; rows are made white where both channels are compared."""
+        slopes = [
+            _Slopes(self, stretch, run, sensitivities(run, self.unknowns, every=stretch.every))
+            for stretch, run in zip(self.stretches, now.runs, strict=True)
+        ]
+        measured = np.asarray(np.isfinite(np.concatenate(now.errors)).any(axis=0)).T
+        joints = tuple(JointErrors(tuple(np.flatnonzero(own).tolist())) for own in measured)
+        linear = self._linear(now, slopes, joints)
+        if not self.is_white:
+            return linear
+        unknowns, white = linear.unknowns(), list[JointErrors]()
+        for j, joint in enumerate(joints):
+            errors, S = [one[..., j] for one in now.errors], [one.of_joint(j) for one in slopes]
+            white.append(white_joint(joint.channels, errors, S, unknowns) if joint.channels else joint)
+        return self._linear(now, slopes, tuple(white))
+
+    def _linear(self, now: _Point, slopes: Sequence[_Slopes], joints: tuple[JointErrors, ...]) -> _Linear:
+        """Errors as linear functions, with rows of joints made in some way."""
+        total, blocks = sum(map(len, now.errors)), []
+        for errors, S in zip(now.errors, slopes, strict=True):
+            groups: list[list[Factor]] = []
+            for j, joint in enumerate(joints):
+                own = np.where(np.isfinite(errors[..., j])[..., None], S.of_joint(j), np.nan)
+                for W, y in zip(joint.rows(own), joint.rows(errors[..., j]), strict=True):
+                    parts = np.array_split(np.arange(len(y)), max(1, round(FOLDS * len(errors) / total)))
+                    groups.append([Factor.of(self.names, W[part], y[part]) for part in parts])
+            blocks.append([*zip(*groups, strict=True)])
+        values, offsets = self.base.to_base(now.links.parameters), self._offsets(now.starts)
         weighted = self.problem.settings.method == "wls"
-        return _Linear(self.base, values, found, self._offsets(now.starts), self.weights, weighted)
+        kinds = tuple(0 if joint.noise else c for joint in joints for c in joint.channels[: joint.groups])
+        return _Linear(self.base, values, blocks, offsets, self.weights, kinds if weighted else None, joints)
 
     def _offsets(self, starts: Sequence[tuple[Array, Array]]) -> list[Array]:
         pairs = zip(self.stretches, starts, strict=True)
         return [np.concatenate(stretch.start) - np.concatenate(start) for stretch, start in pairs]
 
-    def improved(self, now: _Point, linear: _Linear) -> _Point | None:
-        """The point after a step that improves; None where none does.
+    def improved(self, now: _Point, linear: _Linear) -> _Step:
+        """The point after a step that improves.
 
         Raises:
             DivergedError: If the robot does not follow after any step.
         """
-        stds = linear.now
-        factor, cost, followed = linear.over_base(stds), self._cost(now, stds), False
-        failure: DivergedError | None = None
+        stds, nv = linear.now, self.base.model.robot.nv
+        factor, cost = linear.over_base(stds), self._cost(now, linear)
+        gain, failure, followed = 0.0, None, False
         for damping in DAMPINGS:
             links = now.links.stepped(factor, damping)
             if links is None:
                 continue
             change = self.base.to_base(links.parameters) - linear.values
+            gain = gain or factor.residual_squares(np.zeros(len(change))) - factor.residual_squares(change)
             steps = linear.start_steps(change, stds)
-            nv = self.base.model.robot.nv
-            starts = [(q + s[:nv], v + s[nv:]) for (q, v), s in zip(now.starts, steps, strict=True)]
-            try:
-                trial = self.at(links, starts)
-            except DivergedError as error:
-                failure = error
-                continue
-            followed = True
-            if self._cost(trial, stds) < cost:
-                return trial
+            for share in (1.0, 0.0):  # dry joints that begin to stick, or to slip, make starts jump
+                starts = [(q + share * s[:nv], v + share * s[nv:]) for (q, v), s in zip(now.starts, steps, strict=True)]
+                try:
+                    trial = self.at(links, starts)
+                except DivergedError as error:
+                    failure = error
+                    continue
+                followed = True
+                if self._cost(trial, linear) < cost:
+                    return _Step(trial, gain)
         if failure is not None and not followed:
             raise failure
-        return None
+        return _Step(None, gain)
 
-    def _cost(self, point: _Point, stds: Array) -> float:
+    def _cost(self, point: _Point, linear: _Linear) -> float:
         """Sum of squares of errors in standard deviations, and of starts in theirs."""
-        total = sum(
-            weight**2 * float(np.nansum((errors / stds) ** 2))
-            for errors, weight in zip(point.errors, self.weights, strict=True)
-        )
-        wide = np.repeat(START_STDS, len(stds))
-        return total + sum(float(np.sum((offset / wide) ** 2)) for offset in self._offsets(point.starts))
+        total = 0.0
+        for errors, weight in zip(point.errors, self.weights, strict=True):
+            groups = (rows for j, joint in enumerate(linear.joints) for rows in joint.rows(errors[..., j]))
+            sizes = (float(np.sum((rows / std) ** 2)) for rows, std in zip(groups, linear.now, strict=True))
+            total += weight**2 * sum(sizes)
+        return total + sum(float(np.sum((each / linear.start_stds) ** 2)) for each in self._offsets(point.starts))
+
+
+class _Slopes:
+    """Derivatives of the errors of a stretch, joint by joint.
+
+    Args:
+        compared: What is compared.
+        stretch: The stretch.
+        run: Its rollout.
+        slopes: The sensitivities of that at the samples of the log.
+    """
+
+    def __init__(self, compared: _Compared, stretch: Stretch, run: Rollout, slopes: Sensitivities) -> None:
+        self.slopes, self.channels, count = slopes, compared.channels, len(compared.base)
+        self.order = np.r_[count : slopes.shape[2], :count]  # starts come first
+        q, v = run.q[:: stretch.every], run.v[:: stretch.every]
+        _, self.by_position, self.by_velocity = compared._law(run, q, v, stretch.every)
+
+    def of_joint(self, j: int) -> Array:
+        """Derivatives of simulated values, shape (samples, channels, unknowns)."""
+        samples, _, count = self.slopes.shape
+        position, velocity = np.zeros((2, samples, count))
+        for branch in self.slopes.branches:
+            for at in np.flatnonzero(branch.joints == j):
+                position[:, branch.columns] = branch.position[:, at]
+                velocity[:, branch.columns] = branch.velocity[:, at]
+        position, velocity = position[:, self.order], velocity[:, self.order]
+        torque = self.by_position[:, j, None] * position + self.by_velocity[:, j, None] * velocity
+        own = {"position": position, "torque": torque}
+        return np.stack([own[channel] for channel in self.channels], axis=1)
 
 
 def _physical(problem: LoopProblem, start: Array) -> FreeLinks:

@@ -24,8 +24,8 @@ BANDWIDTH = 15.0
 """Natural frequency [Hz] of a loop that is assumed."""
 
 FINEST_STEP = 2e-4
-"""Interval [s] that commands on straight lines between stamps are divided into: in longer ones, means of the commands
-would act as a force of the velocity."""
+"""Interval [s] that commands which change between stamps are divided into: in longer ones, means of the commands would
+act as a force of the velocity."""
 
 LONGEST_STEP = 2e-3
 """Longest step of the simulation [s]."""
@@ -54,8 +54,9 @@ class Stretch:
         start: Positions and velocities of the joints at the first of them, each of shape (nv,).
         reference: What was to be followed, at these stamps; a loop is assumed around it. None where it is stated.
         control: Commands and gains at the log's own stamps, where they are stated; else None.
-        position: Joint positions as they were measured at the stamps of `control` [rad or m], shape (stamps, nv); NaN
-            where they were not, None where no law is stated.
+        every: Every how many stamps of `control` the log has a sample; commands change between them.
+        position: Joint positions as they were measured there [rad or m], shape (samples, nv); NaN where they were not,
+            None where no law is stated.
         torque: Joint torques as they were measured there [N m or N], of the same shape.
     """
 
@@ -63,6 +64,7 @@ class Stretch:
     start: tuple[Array, Array]
     reference: Chunk | None
     control: ControlInput | None
+    every: int = 1
     position: Array | None = None
     torque: Array | None = None
 
@@ -261,13 +263,15 @@ def _stated(
     assert kp is not None
     assert kd is not None
     velocity, torque = cut(commands.velocity), cut(commands.torque)
-    if rate is None and not holds_commands(log, control):
-        finer = max(1, math.ceil(float(np.median(np.diff(stamps))) / FINEST_STEP - 1e-6))
-        position, velocity, torque = (_between(values, finer) for values in (position, velocity, torque))
-        kp, kd = (np.repeat(gain, finer, axis=0)[: 1 - finer or None] if gain.ndim == 2 else gain for gain in (kp, kd))
+    finer = 1 if holds_commands(log, control) else _parts(float(np.median(np.diff(stamps))), rate)
+    if finer > 1:
+        at = 0.5 if rate is None else 0.0  # means until the next one, or values at a tick
+        position, velocity, torque = (_between(values, finer, at) for values in (position, velocity, torque))
+        kp, kd = (np.repeat(gain, finer, axis=0)[: 1 - finer] if gain.ndim == 2 else gain for gain in (kp, kd))
         stamps = np.interp(np.arange(finer * (len(stamps) - 1) + 1) / finer, np.arange(len(stamps)), stamps)
     assert position is not None
-    return Stretch(times, start, None, ControlInput(stamps, position, kp, kd, velocity, torque, commands.limit, rate))
+    control_input = ControlInput(stamps, position, kp, kd, velocity, torque, commands.limit, rate)
+    return Stretch(times, start, None, control_input, finer)
 
 
 def holds_commands(log: Log, control: Control | None) -> bool:
@@ -280,19 +284,32 @@ def _delay(control: Control | None) -> float | None:
     return None if control is None or isinstance(control.delay, str) else float(control.delay)
 
 
-def _between(values: Array | None, finer: int) -> Array | None:
-    """Commands on straight lines between stamps, in the middle of each of so many parts of an interval.
+def _parts(interval: float, rate: float | None) -> int:
+    """How many parts an interval between stamps [s] has, in which commands change: ticks of a law with a rate [Hz]."""
+    return max(1, math.ceil(interval / FINEST_STEP - 1e-6) if rate is None else round(interval * rate))
 
-    They change between stamps where no delay says that they are held; shape (finer * (samples - 1) + 1, nv).
+
+def _between(values: Array | None, finer: int, past: float) -> Array | None:
+    """Commands between stamps, so many for each interval; shape (finer * (samples - 1) + 1, nv).
+
+    They change between stamps where no delay says that they are held: along Akima's curve, which has no overshoot where
+    commands step. On straight lines, a law would feel a force of the acceleration.
+
+    Args:
+        values: Commands at the stamps, shape (samples, nv); None where there are none.
+        finer: Number of parts of an interval.
+        past: Where in a part commands are taken: 0 is its beginning.
     """
     if values is None:
         return None
-    at = np.append((np.arange(finer * (len(values) - 1)) + 0.5) / finer, len(values) - 1.0)
-    return np.stack([np.interp(at, np.arange(len(values)), column) for column in values.T], axis=1)
+    from scipy.interpolate import Akima1DInterpolator
+
+    at = np.append((np.arange(finer * (len(values) - 1)) + past) / finer, len(values) - 1.0)
+    return np.asarray(Akima1DInterpolator(np.arange(len(values)), values)(at))
 
 
 def _with_measured(stretch: Stretch, log: Log, ready: PreparedLog, model: DynamicModel, drive: Drive) -> Stretch:
-    """A stretch with positions and torques as they were measured, at the stamps of its commands."""
+    """A stretch with positions and torques as they were measured, at the samples of the log."""
     transmission, control = transmission_of(drive, model.robot), stretch.control
     assert control is not None
     last = int(np.searchsorted(log.time, control.time[-1], side="left")) + 1
@@ -309,15 +326,7 @@ def _with_measured(stretch: Stretch, log: Log, ready: PreparedLog, model: Dynami
     torque[:, [name in ready.processing.unmeasured for name in model.row_names]] = np.nan
     if log.time[rows.start] != control.time[0]:  # the stretch begins between two samples
         position, torque = (np.where(np.arange(len(x))[:, None] == 0, np.nan, x) for x in (position, torque))
-    finer = (len(control.time) - 1) // max(len(position) - 1, 1)
-    return replace(stretch, position=_spread(position, finer), torque=_spread(torque, finer))
-
-
-def _spread(values: Array, finer: int) -> Array:
-    """Rows that are so many apart, with rows between them that were not measured."""
-    spread = np.full((finer * (len(values) - 1) + 1, values.shape[1]), np.nan)
-    spread[::finer] = values
-    return spread
+    return replace(stretch, position=position, torque=torque)
 
 
 def positive_inertia(model: DynamicModel, parameters: Array, logs: Sequence[PreparedLog]) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation.equivalent_rows import equivalent_factors
 from dynid.estimation.factors.factors import Factors
-from dynid.estimation.factors.reduced_logs import reduce_logs
+from dynid.estimation.factors.reduced_logs import Fold, reduce_logs
 from dynid.estimation.instrumental_variables import (
     ConsistencyTest,
     InstrumentalEstimate,
@@ -55,6 +55,7 @@ class LoopRows:
         settled: Whether the last iteration changed nothing any more.
         parameters: Standard parameters of the last simulation, shape (parameters,).
         test: Whether least squares would have been consistent; None where it was not tested.
+        folds: Factors of parts of the logs, which show how far these differ; none where they were not made.
     """
 
     rows: Sequence[Factors]
@@ -62,6 +63,7 @@ class LoopRows:
     settled: bool
     parameters: Array
     test: ConsistencyTest | None = None
+    folds: tuple[Fold, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,6 +82,8 @@ def row_band(
     measured = [name not in processing.unmeasured for name in model.row_names]
     with single_threaded_blas():
         errors = Equations(model).left([coarse], np.ones(coarse.torque.shape, dtype=bool) & measured)
+    if not errors.any():  # nothing was measured, or all is explained
+        return bands[0]
     costs = np.mean([_levels(x, rate / step, bands) for x in errors.T if x.any()], axis=0)
     costs += THRESHOLDS.worth_halving * np.arange(len(bands))
     return bands[int(np.argmin(costs))] if np.isfinite(costs).all() else bands[0]
