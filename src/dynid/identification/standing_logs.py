@@ -11,7 +11,7 @@ from dynid.arrays import Array
 from dynid.identification.task import Task
 from dynid.logs import PreparedLog
 from dynid.logs.floating_checks import THRESHOLDS
-from dynid.model import DynamicModel, link_pose, loaded
+from dynid.model import DynamicModel, Observed, link_pose, loaded
 from dynid.robot import Robot, place_of_body
 
 ARM = 0.1
@@ -19,6 +19,9 @@ ARM = 0.1
 
 TILT = 0.01
 """Change [rad] of the direction of gravity in a body from which on it does not rest alike in all logs."""
+
+SAME = 1e-6
+"""Difference of gravity's direction from that in the file's neutral posture up to which this one stands for it."""
 
 LOOKED_AT = 200
 """Samples of each segment that are looked at."""
@@ -38,30 +41,34 @@ def with_standing_as_logged(task: Task, logs: Sequence[PreparedLog]) -> Task:
     if not observed.stands_on:
         return task
     robot, postures = task.model.robot, _postures(logs)
-    tilts = _tilts(robot, observed.stands_on[0], postures)
+    first, *others = observed.stands_on
+    tilts = _tilts(robot, first, postures)
     if np.abs(tilts - tilts[0]).max() > TILT:
-        observed = replace(observed, stands_on=())
-        return replace(task, model=DynamicModel(robot, task.model.terms, observed))
-    if len(observed.stands_on) < 2:
-        observed = replace(observed, posture=tuple(postures[0].tolist()))
-        return replace(task, model=DynamicModel(robot, task.model.terms, observed))
-    places = np.concatenate(
-        [_place(robot, observed.stands_on[0], body, postures) for body in observed.stands_on[1:]], 1
-    )
-    middle = np.median(places, axis=0)
-    if np.abs(places - middle).max() > THRESHOLDS.slip:
-        observed = replace(observed, stands_on=observed.stands_on[:1], posture=tuple(postures[0].tolist()))
-    else:
-        nearest = int(np.argmin(np.abs(places - middle).max(axis=1)))
-        observed = replace(observed, posture=tuple(postures[nearest].tolist()))
-    return replace(task, model=DynamicModel(robot, task.model.terms, observed))
+        return _observing(task, replace(observed, stands_on=()))
+    nearest = 0
+    if others:
+        places = np.hstack([_place(robot, first, body, postures) for body in others])
+        apart = np.abs(places - np.median(places, axis=0)).max(axis=1)
+        nearest = int(np.argmin(apart))
+        if apart.max() > THRESHOLDS.slip:
+            observed, others = replace(observed, stands_on=(first,)), []
+    if not others and np.abs(tilts[0] - _tilts(robot, first, robot.neutral[None])).max() < SAME:
+        return _observing(task, observed)
+    return _observing(task, replace(observed, posture=tuple(postures[nearest].tolist())))
+
+
+def _observing(task: Task, observed: Observed) -> Task:
+    """The task of a model with other measured equations; itself where they are the same."""
+    model = task.model
+    return task if observed == model.observed else replace(task, model=DynamicModel(model.robot, model.terms, observed))
 
 
 def _tilts(robot: Robot, body: str, q: Array) -> Array:
     """The direction of gravity in a body, shape (samples, 3)."""
     link, placement = place_of_body(robot, body)
     R, _ = link_pose(robot, link, q)
-    return robot.gravity / np.linalg.norm(robot.gravity) @ R @ placement[:3, :3]
+    strength = float(np.linalg.norm(robot.gravity))
+    return robot.gravity / (strength or 1.0) @ R @ placement[:3, :3]
 
 
 def _postures(logs: Sequence[PreparedLog]) -> Array:
