@@ -36,6 +36,8 @@ class BalanceSettings(Table):
     """Corners of the support polygon in the world, where the feet's own contact points are not to be taken."""
     bolted: bool = False
     """Whether the feet are bolted to the ground, which then pulls, too: the zero-moment point has no limit."""
+    friction: Positive = 0.5
+    """Coefficient of friction of the feet on the ground; forces along the ground stay within it."""
     force_noise: Positive = 1.0
     """Standard deviation [N] of each measured force of each foot."""
     moment_noise: Positive = 0.3

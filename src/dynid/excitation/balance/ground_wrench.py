@@ -65,21 +65,26 @@ class GroundWrench:
         columns = list(self._model.acting)
         return self._model.layout([*columns[:6], *[()] * (self.robot.nv - 6)])
 
-    @cached_property
-    def _dynamics(self) -> tuple[Array, Array]:
-        """Viscous friction and motor inertia of each coordinate, shape (nv,)."""
-        found = np.zeros((2, self.robot.nv))
+    def _of_joints(self, key: str) -> Array:
+        """A value of the joints' own dynamics for each coordinate, shape (nv,)."""
+        found = np.zeros(self.robot.nv)
         for joint in self.robot.independent_joints[1:]:
-            found[:, joint.v] = np.array([[joint.dynamics.damping or 0.0], [joint.dynamics.armature or 0.0]])
-        return frozen(found[0]), frozen(found[1])
+            found[joint.v] = getattr(joint.dynamics, key) or 0.0
+        return frozen(found)
+
+    @cached_property
+    def damping(self) -> Array:
+        """Viscous friction of each coordinate [N m s/rad or N s/m], shape (nv,)."""
+        return self._of_joints("damping")
+
+    @cached_property
+    def _armature(self) -> Array:
+        return self._of_joints("armature")
 
     @cached_property
     def friction(self) -> Array:
         """Coulomb friction of each coordinate [N m or N], shape (nv,)."""
-        found = np.zeros(self.robot.nv)
-        for joint in self.robot.independent_joints[1:]:
-            found[joint.v] = joint.dynamics.friction or 0.0
-        return frozen(found)
+        return self._of_joints("friction")
 
     def wrench(self, q: Array, v: Array | None = None, a: Array | None = None) -> Array:
         """The ground's wrench [N, N m], shape (samples, 6)."""
@@ -118,8 +123,8 @@ class GroundWrench:
         The feet's forces are those of least norm that give the wrench.
         """
         found = self._evaluated(self._rows, self.robot.nv, q, v, a)
-        damping, armature = self._dynamics
-        found += (damping * v if v is not None else 0.0) + (armature * a if a is not None else 0.0)
+        found += 0.0 if v is None else self.damping * v
+        found += 0.0 if a is None else self._armature * a
         wrench = found[:, :6]
         torques = found[:, 6:].copy()
         for begin in range(0, len(q), _AT_A_TIME):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dynid.arrays import Array, Indices, frozen
 from dynid.errors import InvalidRequestError
+from dynid.excitation.balance.balance_settings import BalanceSettings
 from dynid.excitation.balance.closed_legs import ClosedLegs
 from dynid.excitation.balance.ground_wrench import GroundWrench, zero_moment_points
 from dynid.excitation.balance.held_base import with_held_base
@@ -59,6 +60,7 @@ class StandingLimits:
         limits: Those of each joint, in the order of velocities.
         joints: Indices of the joints that move; what is asked of the others does not depend on a design.
         margin: Smallest distance of the zero-moment point from the edges of the support polygon [m].
+        friction: Coefficient of friction of the feet on the ground.
         clearance: Smallest distance between bodies, and from the floor [m].
         collisions: The bodies that are kept apart, for positions of joints; None where they may touch.
         above_floor: The solids that are kept above the floor.
@@ -68,6 +70,7 @@ class StandingLimits:
     limits: tuple[Limits, ...]
     joints: Indices
     margin: float
+    friction: float
     clearance: float
     collisions: CollisionModel | None
     above_floor: tuple[Solid, ...]
@@ -84,7 +87,7 @@ class StandingLimits:
 
     @staticmethod
     def of(
-        legs: ClosedLegs, joints: Indices, settings: ExcitationSettings, margin: float, home: Array
+        legs: ClosedLegs, joints: Indices, settings: ExcitationSettings, balance: BalanceSettings, home: Array
     ) -> tuple[StandingLimits, list[Finding]]:
         """The limits that settings and the robot's file state, and what was assumed.
 
@@ -92,7 +95,7 @@ class StandingLimits:
             legs: The robot on its feet.
             joints: Indices of the joints that move.
             settings: Limits of joints, and what is kept apart.
-            margin: That of the zero-moment point [m].
+            balance: The margin of the zero-moment point, and the friction of the feet.
             home: Positions in which it stands, shape (nq,); bodies that touch there may touch.
         """
         robot = legs.stance.robot
@@ -107,7 +110,9 @@ class StandingLimits:
             if touching:
                 findings.append(Finding.of("collision-pairs-touching", "collisions", pairs=touching, source=""))
             above = _above_floor(legs.stance, home, settings)
-        found = StandingLimits(legs, tuple(limits), joints, margin, settings.clearance, collisions, above)
+        found = StandingLimits(
+            legs, tuple(limits), joints, balance.margin, balance.friction, settings.clearance, collisions, above
+        )
         found._require_strength()
         return found, findings
 
@@ -152,6 +157,23 @@ class StandingLimits:
             return np.full(len(wrench), np.inf)
         slack = self.stance.polygon.clearance(zero_moment_points(wrench)) - self.margin
         return np.where(wrench[:, 2] > 0.0, slack, -np.inf)
+
+    @cached_property
+    def ground_rows(self) -> Array:
+        """Rows whose products with the ground's wrench are not positive where the feet stay where they are, (rows, 6).
+
+        The zero-moment point keeps its margin, and forces along the ground stay within a pyramid of friction.
+        """
+        polygon = self.stance.polygon
+        if polygon is None:
+            return np.zeros((0, 6))
+        normals, offsets = polygon.edges
+        rows = np.zeros((len(normals) + 4, 6))
+        rows[: len(normals), 2] = self.margin - offsets
+        rows[: len(normals), 3], rows[: len(normals), 4] = normals[:, 1], -normals[:, 0]
+        rows[len(normals) :, :2] = [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)]
+        rows[len(normals) :, 2] = -self.friction / np.sqrt(2.0)
+        return rows
 
     def apart(self, q: Array, clearance: float) -> NDArray[np.bool_]:
         """Whether all bodies are a clearance [m] apart and above the floor, shape (samples,)."""
