@@ -20,7 +20,7 @@ _SWEEPS = 4
 _SMALLEST_GAIN = 1e-4
 """Gains of the logarithm of the determinant below this are no reason for an exchange."""
 
-_STEP_SIZES = (0.2, 0.1, 0.05, 0.1, 0.05)
+_STEP_SIZES = (*(0.2, 0.1, 0.05) * 6, 0.03, 0.03)
 """Sizes of random steps in the rounds of refinement, as parts of the ranges."""
 
 _STEPS = 16
@@ -129,7 +129,7 @@ def choose_standing(
         is_over: Whether to stop refining.
         progress: Callback; receives a short description of each step.
     """
-    pool = source.drawn(candidates, rng)
+    pool = source.drawn(candidates, rng, is_over)
     progress(f"{len(pool)} random postures in balance")
     weight = np.sqrt(samples)
     pool_rows = weight * information.rows(pool)

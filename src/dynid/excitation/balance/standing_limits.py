@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -87,34 +87,47 @@ class StandingLimits:
 
     @staticmethod
     def of(
-        legs: ClosedLegs, joints: Indices, settings: ExcitationSettings, balance: BalanceSettings, home: Array
+        legs: ClosedLegs, joints: Indices, settings: ExcitationSettings, balance: BalanceSettings
     ) -> tuple[StandingLimits, list[Finding]]:
-        """The limits that settings and the robot's file state, and what was assumed.
+        """The limits that settings and the robot's file state, without collisions, and what was assumed.
 
         Args:
             legs: The robot on its feet.
             joints: Indices of the joints that move.
-            settings: Limits of joints, and what is kept apart.
+            settings: Limits of joints.
             balance: The margin of the zero-moment point, and the friction of the feet.
-            home: Positions in which it stands, shape (nq,); bodies that touch there may touch.
+
+        Raises:
+            InvalidRequestError: If friction alone takes all of a joint's torque.
         """
-        robot = legs.stance.robot
-        held = with_held_base(robot)
+        held = with_held_base(legs.stance.robot)
         stated, limits = stated_limits(settings, held), joint_limits(settings, held)
-        findings = list(assumptions(stated, limits, held))
-        collisions, above = None, ()
-        if settings.collisions:
-            found = collisions_of(settings.model_copy(update={"floor": False}), held, limits)
-            findings += found.findings
-            collisions, touching = _without_touching(found.model, home[7:], settings.clearance)
-            if touching:
-                findings.append(Finding.of("collision-pairs-touching", "collisions", pairs=touching, source=""))
-            above = _above_floor(legs.stance, home, settings)
         found = StandingLimits(
-            legs, tuple(limits), joints, balance.margin, balance.friction, settings.clearance, collisions, above
+            legs, tuple(limits), joints, balance.margin, balance.friction, settings.clearance, None, ()
         )
         found._require_strength()
-        return found, findings
+        return found, list(assumptions(stated, limits, held))
+
+    def with_collisions(self, settings: ExcitationSettings, home: Array) -> tuple[StandingLimits, list[Finding]]:
+        """The same limits with the bodies that are kept apart.
+
+        Args:
+            settings: What is kept apart.
+            home: Positions in which the robot stands, shape (nq,); bodies that touch there may touch.
+        """
+        if not settings.collisions:
+            return self, []
+        held = with_held_base(self.robot)
+        found = collisions_of(settings.model_copy(update={"floor": False}), held, self.limits)
+        collisions, touching = _without_touching(found.model, home[7:], settings.clearance)
+        above = _above_floor(self.stance, home, settings)
+        findings = [one for one in found.findings if one.code != "collisions-checked"]
+        kept = f"{len(collisions.pairs)} pairs are kept {settings.clearance:g} m apart"
+        floor = f"{len(above)} solids above the ground that the feet stand on" if above else "no floor"
+        findings.insert(0, Finding.of("collisions-checked", "collisions", kept=kept, floor=floor))
+        if touching:
+            findings.append(Finding.of("collision-pairs-near-at-home", "collisions", pairs=touching))
+        return replace(self, collisions=collisions, above_floor=above), findings
 
     def _require_strength(self) -> None:
         """Refuse joints whose torque friction alone takes."""

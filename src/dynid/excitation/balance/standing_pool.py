@@ -6,6 +6,7 @@ by the coordinates that keep the balance: without that, hardly any random postur
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +24,9 @@ _AT_A_TIME = 400
 
 _ROUNDS = 60
 """How often, at most."""
+
+_FEWEST = 10
+"""Fewer postures than this are nothing to choose from."""
 
 _CORRECTIONS = 5
 """Newton steps that move the centre of mass."""
@@ -73,8 +77,10 @@ class StandingPool:
     moving: MovingCoordinates
     home: Array
 
-    def drawn(self, count: int, rng: np.random.Generator) -> Array:
-        """So many postures within all limits, shape (postures, nq).
+    def drawn(
+        self, count: int, rng: np.random.Generator, is_over: Callable[[], bool] = lambda: False
+    ) -> Array:
+        """So many postures within all limits, or fewer where they are rare or time is over, shape (postures, nq).
 
         Raises:
             NoBalanceError: If so few are found that nothing can be chosen.
@@ -85,9 +91,9 @@ class StandingPool:
             q, _ = self._steadied(q, np.arange(len(q)), np.inf, rng)
             found = np.concatenate([found, q[self.limits.allows_at_rest(q)]])
             tried += _AT_A_TIME
-            if len(found) >= count:
+            if len(found) >= count or (is_over() and len(found) >= _FEWEST):
                 break
-        if len(found) < min(count, 10):
+        if len(found) < min(count, _FEWEST):
             raise NoBalanceError(
                 f"only {len(found)} of {tried} random postures of '{self.limits.robot.name}' are in balance within all "
                 "limits; allow a smaller margin or clearance, more joints in [excitation.balance] balance, or another "
@@ -113,6 +119,12 @@ class StandingPool:
         moved, which = self._steadied(moved[good], np.flatnonzero(good), LIMITS.margin_reserve, rng)
         allowed = self.limits.allows_at_rest(moved)
         return moved[allowed], which[allowed]
+
+    def nearest_home(self, q: Array, count: int) -> Array:
+        """Those of some postures whose joints are nearest to those of the standing posture, (count, nq)."""
+        low, high = self.limits.ranges
+        away = np.linalg.norm((q[:, 7:] - self.home[7:]) / np.maximum(high - low, 1e-6), axis=1)
+        return np.asarray(q[np.argsort(away)[:count]])
 
     @cached_property
     def _widths(self) -> Array:
@@ -190,6 +202,13 @@ class StandingPool:
             q, good = self._corrected(q, target)
             q, which, target = q[good], which[good], target[good]
         return q, which
+
+    def steadied_to(self, q: Array, target: Array) -> Array:
+        """Postures with their centres of mass above points on the ground [m], (postures, 2); those that reach them."""
+        for _ in range(4 * _CORRECTIONS):
+            q, good = self._corrected(q, target)
+            q, target = q[good], target[good]
+        return q
 
     def _frames(self, q: Array) -> dict[int, tuple[Array, Array]]:
         return frames_of(self.limits.robot, range(len(self.limits.robot.joints)), q)

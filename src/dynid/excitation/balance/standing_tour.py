@@ -92,6 +92,25 @@ class Roadmap:
         which = np.flatnonzero((self.pairs == here).any(axis=1))
         return which, self.pairs[which].sum(axis=1) - here
 
+    def plain_rows(self, moves: Indices, rate: float) -> Array:
+        """What single samples of moves tell, six rows each, shape (samples, 6, base).
+
+        Args:
+            moves: Indices of the moves.
+            rate: Sampling rate [Hz] that their rows stand for.
+        """
+        weights = np.sqrt(rate * self.times[moves] / _INFORMING)
+        return (self.rows[moves] / weights[:, None, None]).reshape(-1, 6, self.rows.shape[2])
+
+    def without_moves(self, motion: StandingMotion, times: Sequence[float]) -> Roadmap:
+        """The same without the moves of a motion at times [s]."""
+        kept = np.ones(len(self.times), dtype=bool)
+        for piece in motion.pieces_at(np.array(times)):
+            ends = [int(np.argmin(np.abs(self.q - q).max(axis=1))) for q in (motion.starts[piece], motion.ends[piece])]
+            if ends[0] != ends[1]:
+                kept[self.move(*ends)] = False
+        return Roadmap(self.q, self.stops, self.pairs[kept], self.times[kept], self.rows[kept])
+
     def move(self, here: int, there: int) -> int:
         """The index of the move between two postures."""
         return int(np.flatnonzero((self.pairs == sorted((here, there))).all(axis=1))[0])

@@ -105,6 +105,13 @@ class WrenchInformation:
             found[part] = self._weights @ world_wrenches(self.stance.robot, q[part], W) @ self._scale
         return found
 
+    def physical(self, rows: Array) -> Array:
+        """Rows in units of noise, (samples, 6, base), as forces [N] and moments about the middle of the feet [N m]."""
+        back = np.linalg.inv(self._weights)
+        moved = np.eye(6)
+        moved[3:, :3] = -skew(self._middle)
+        return np.asarray(moved @ back @ rows)
+
     def centre_rows(self, q: Array) -> Array:
         """How the whole robot's centre of mass [m] depends on the columns, along the base's axes, (samples, 3, base)."""
         robot = self.stance.robot

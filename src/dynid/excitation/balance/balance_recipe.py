@@ -1,0 +1,218 @@
+"""`excite` for robots that stand on the ground: postures in balance, then motions between them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
+from dynid.excitation.balance.balance_settings import BalanceSettings
+from dynid.excitation.balance.balanced_excitation import BalancedExcitation, BalanceExpectation, Uncertainty
+from dynid.excitation.balance.closed_legs import ClosedLegs
+from dynid.excitation.balance.moving_coordinates import MovingCoordinates
+from dynid.excitation.balance.stance import Stance
+from dynid.excitation.balance.standing_checks import standing_checks
+from dynid.excitation.balance.standing_choice import StandingChoice, choose_standing
+from dynid.excitation.balance.standing_home import home_of
+from dynid.excitation.balance.standing_limits import StandingLimits
+from dynid.excitation.balance.standing_motion import StandingMotion
+from dynid.excitation.balance.standing_pool import StandingPool
+from dynid.excitation.balance.standing_tour import Roadmap, motion_of, roadmap_of, walk
+from dynid.excitation.balance.wrench_information import WrenchInformation, covariance_of, gained
+from dynid.excitation.settings import ExcitationSettings
+from dynid.findings import Finding
+from dynid.machine import single_threaded_blas
+from dynid.robot import Robot, as_robot, without_gripper
+from dynid.settings import checked
+
+TIME_LIMIT = 300.0
+"""When choosing postures stops at the latest [s], where nothing else is asked for; motions come after that."""
+
+_PASSED = 20
+"""Random postures near home that ways may lead through."""
+
+_RANDOM_SETS = 20
+"""Random sets of postures that the chosen ones are compared with."""
+
+_UNSEEN = 200
+"""Postures, and moves, that are not in the design, for which standard deviations are given."""
+
+_INFORMATION_RATE = 50.0
+"""Rate [Hz] at which the motion is looked at for what it tells."""
+
+_REPAIRS = 4
+"""How often moves that break a limit between samples are replaced."""
+
+
+def excite_balanced(
+    robot: Robot | str | os.PathLike[str],
+    balance: BalanceSettings | Mapping[str, Any],
+    *,
+    settings: ExcitationSettings | Mapping[str, Any] | None = None,
+    time_limit: float = TIME_LIMIT,
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda _: None,
+    **changes: Any,
+) -> BalancedExcitation:
+    """Design postures and motions between them for a robot that keeps its balance.
+
+    What is measured is the wrench between ground and robot; friction and motors have no effect on it.
+
+    Args:
+        robot: The robot: a path, `builtin:NAME`, or a loaded one; its base is left free.
+        balance: Keys of `[excitation.balance]`: what it stands on, and how it keeps its balance.
+        settings: Keys of `[excitation]`: limits of joints and what is kept apart.
+        time_limit: When choosing postures stops [s], with the best so far. Motions and checks take about a minute more.
+        seed: Seed of everything random.
+        progress: Callback; receives a short description of each step.
+        changes: Keys of `[excitation]` that replace the settings'.
+
+    Raises:
+        InvalidRequestError: If the robot cannot stand so, or the settings contradict the robot or each other.
+        NoBalanceError: If hardly any posture is in balance within the limits.
+    """
+    stated, of_balance = checked(ExcitationSettings, settings, **changes), checked(BalanceSettings, balance, "excitation.balance")
+    begin, rng = time.monotonic(), np.random.default_rng(seed)
+    if not time_limit > 0.0:
+        raise InvalidRequestError(f"the time limit must be a positive number of seconds, not {time_limit:g}")
+    with single_threaded_blas():
+        source, findings = _source(as_robot(robot, floating_base=True), stated, of_balance, rng)
+        limits = source.limits
+        information = WrenchInformation(
+            limits.stance, of_balance.force_noise, of_balance.moment_noise, of_balance.uncertainty
+        )
+        choice = choose_standing(
+            source,
+            information,
+            of_balance.postures,
+            of_balance.candidates,
+            of_balance.hold * stated.rate,
+            rng,
+            lambda: time.monotonic() - begin > time_limit,
+            progress,
+        )
+        source = _with_home_within(source, choice)
+        progress("Moves between all postures")
+        near = source.nearest_home(choice.pool, _PASSED)
+        roadmap = roadmap_of(limits, information, source.home, choice.q, near, stated.rate)
+        motion, holds, which, order, checks = _checked_motion(limits, roadmap, choice, of_balance, progress)
+        expected = _expected(information, choice, roadmap, order, motion, stated.rate, rng)
+    left_out = len(choice.q) - len(which)
+    if left_out:
+        findings.append(Finding.of("postures-unreached", "postures", count=left_out, of=len(choice.q)))
+    return BalancedExcitation(
+        stated,
+        of_balance,
+        limits,
+        motion,
+        choice.q[which],
+        holds,
+        tuple(checks),
+        expected,
+        tuple(findings),
+        len(choice.pool),
+        time.monotonic() - begin,
+    )
+
+
+def _source(
+    robot: Robot, settings: ExcitationSettings, balance: BalanceSettings, rng: np.random.Generator
+) -> tuple[StandingPool, list[Finding]]:
+    """Where random postures come from, and what was noticed."""
+    stance = Stance.of(robot, balance, settings.srdf)
+    grippers = [] if settings.moving is not None else without_gripper(robot)[1]
+    named = {robot.joint(name).name for name in (*(balance.identify or ()), *(balance.balance or ()))}
+    held = [one for one in grippers if one.name not in named]
+    moving = MovingCoordinates.of(stance, balance, [one.name for one in held])
+    bare, findings = StandingLimits.of(ClosedLegs(stance), moving.joints(stance), settings, balance)
+    home = home_of(bare, moving, rng)
+    limits, more = bare.with_collisions(settings, home)
+    if held:
+        joints = {one.name: f"at {one.position:g}, {one.reason}" for one in held}
+        findings.append(Finding.of("gripper-at-rest", "robot", joints=joints, first=held[0].name))
+    return StandingPool(limits, moving, home), [*findings, *more]
+
+
+def _with_home_within(source: StandingPool, choice: StandingChoice) -> StandingPool:
+    """With a home within all limits: the standing posture, or the random one that is nearest to it."""
+    if len(source.limits.allows_at_rest(source.home[None])):
+        return source
+    return replace(source, home=source.nearest_home(choice.pool, 1)[0])
+
+
+def _checked_motion(
+    limits: StandingLimits,
+    roadmap: Roadmap,
+    choice: StandingChoice,
+    balance: BalanceSettings,
+    progress: Callable[[str], None],
+) -> tuple[StandingMotion, Array, list[int], list[int], list[Any]]:
+    """The motion through the postures, when it rests in which of them, the order of visits, and what it reaches.
+
+    Where it breaks a limit between the samples of the design, that move is left out, and the order changes.
+    """
+    M = np.einsum("psi,psj->ij", choice.rows, choice.rows)
+    for _ in range(_REPAIRS + 1):
+        order = walk(roadmap, covariance_of(M), balance.hold, balance.duration)
+        if len(order) < 2:
+            raise InvalidRequestError(
+                f"no move from the standing posture of '{limits.robot.name}' keeps all limits within the time; allow a "
+                "longer duration, a smaller margin or clearance, or more joints"
+            )
+        progress("Timing of the moves, and checks at 1 kHz")
+        motion = motion_of(limits, roadmap.q, order, balance.hold, roadmap.stops)
+        checks = standing_checks(limits, motion)
+        broken = [check.time for check in checks if not check.is_kept and check.time is not None]
+        if not broken:
+            break
+        roadmap = roadmap.without_moves(motion, broken)
+    rests = np.flatnonzero(~motion.is_move)[1:]
+    holds = np.stack([motion.begins[rests], motion.begins[rests + 1]], axis=1)
+    stops = list(dict.fromkeys(k - 1 for k in order if 1 <= k <= roadmap.stops))
+    return motion, holds, stops, order, checks
+
+
+def _expected(
+    information: WrenchInformation,
+    choice: StandingChoice,
+    roadmap: Roadmap,
+    order: list[int],
+    motion: StandingMotion,
+    rate: float,
+    rng: np.random.Generator,
+) -> BalanceExpectation:
+    """What is uncertain before and after the experiment."""
+    times = np.arange(0.0, motion.duration, 1.0 / _INFORMATION_RATE)
+    rows = np.sqrt(rate / _INFORMATION_RATE) * information.rows(*motion.whole_states(times))
+    of_motion = np.einsum("psi,psj->ij", rows, rows, optimize=True)
+    of_postures = np.einsum("psi,psj->ij", choice.rows, choice.rows, optimize=True)
+    done = {roadmap.move(a, b) for a, b in zip(order, order[1:], strict=False)}
+    unseen = np.array([k for k in range(len(roadmap.times)) if k not in done][:_UNSEEN], dtype=np.intp)
+    centres = information.centre_rows(choice.pool[:_UNSEEN])
+    wrenches = information.physical(roadmap.plain_rows(unseen, rate))
+
+    def left(M: Array) -> Uncertainty:
+        C = covariance_of(M)
+        centre = np.sqrt(np.einsum("sri,ij,srj->s", centres, C, centres, optimize=True))
+        variances = np.einsum("sri,ij,srj->sr", wrenches, C, wrenches, optimize=True)
+        force, moment = (np.sqrt(variances[:, part].sum(axis=1)) for part in (slice(0, 3), slice(3, 6)))
+        mass = float(np.sqrt(information.mass_row @ C @ information.mass_row))
+        force, moment = (float(np.median(part)) if len(part) else 0.0 for part in (force, moment))
+        return Uncertainty(gained(M), float(np.median(centre)), mass, force, moment)
+
+    random = []
+    for _ in range(_RANDOM_SETS):
+        some = choice.pool_rows[rng.permutation(len(choice.pool))[: len(choice.q)]]
+        random.append(left(np.einsum("psi,psj->ij", some, some, optimize=True)))
+    usual = Uncertainty(*(float(np.median([getattr(one, key) for one in random])) for key in Uncertainty.__annotations__))
+    values = np.linalg.eigvalsh(of_motion)
+    condition = float(np.sqrt(values[-1] / values[0])) if values[0] > 0.0 else np.inf
+    before = left(np.zeros_like(of_motion))
+    determined = int((values > 1.0).sum())
+    return BalanceExpectation(before, usual, left(of_postures), left(of_motion), condition, len(values), determined)
