@@ -28,6 +28,12 @@ _ROUNDS = 60
 _FEWEST = 10
 """Fewer postures than this are nothing to choose from."""
 
+_RARE, _RARE_AFTER = 0.03, 4000
+"""Where fewer than this part of so many random postures keep all limits, others are looked for near those that do."""
+
+_GROWTH = 0.35
+"""How far from these, as a part of the ranges."""
+
 _CORRECTIONS = 5
 """Newton steps that move the centre of mass."""
 
@@ -87,10 +93,13 @@ class StandingPool:
         """
         found, tried = np.zeros((0, len(self.home))), 0
         for _ in range(_ROUNDS):
-            q = self._closed(self._random(rng))
-            q, _ = self._steadied(q, np.arange(len(q)), np.inf, rng)
-            found = np.concatenate([found, q[self.limits.allows_at_rest(q)]])
-            tried += _AT_A_TIME
+            if tried >= _RARE_AFTER and _FEWEST <= len(found) < _RARE * tried:
+                fresh, _ = self.near(found[rng.integers(len(found), size=_AT_A_TIME)], _GROWTH, rng)
+            else:
+                q = self._closed(self._random(rng))
+                q, _ = self._steadied(q, np.arange(len(q)), np.inf, rng)
+                fresh, tried = q[self.limits.allows_at_rest(q)], tried + _AT_A_TIME
+            found = np.concatenate([found, fresh])
             if len(found) >= count or (is_over() and len(found) >= _FEWEST):
                 break
         if len(found) < min(count, _FEWEST):
@@ -232,7 +241,7 @@ class StandingPool:
         return np.concatenate([of_base, np.minimum(high - low, np.pi) / np.pi])[self.moving.balancing]
 
     def _moved(self, q: Array, step: Array, columns: Indices | None = None) -> Array:
-        """Postures moved along columns of velocities; the base along the axes of the world."""
+        """Postures moved along columns of velocities."""
         columns = self.moving.drawn if columns is None else columns
         whole = np.zeros((len(q), self.limits.robot.nv))
         whole[:, columns] = step
@@ -242,12 +251,13 @@ class StandingPool:
 
 
 def moved_base(q: Array, step: Array, turn: Array) -> Array:
-    """Postures with the base moved [m] along the axes of the world and turned by rotation vectors [rad] in its own."""
+    """Postures with the base moved [m] and turned by rotation vectors [rad], both along its own axes."""
     from scipy.spatial.transform import Rotation
 
     found = q.copy()
-    found[:, :3] += step
-    found[:, 3:7] = (Rotation.from_quat(q[:, 3:7]) * Rotation.from_rotvec(turn)).as_quat()
+    now = Rotation.from_quat(q[:, 3:7])
+    found[:, :3] += now.apply(step)
+    found[:, 3:7] = (now * Rotation.from_rotvec(turn)).as_quat()
     return found
 
 
