@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -22,8 +23,8 @@ from dynid.excitation.balance.standing_choice import StandingChoice, choose_stan
 from dynid.excitation.balance.standing_home import home_of
 from dynid.excitation.balance.standing_limits import StandingLimits
 from dynid.excitation.balance.standing_motion import StandingMotion
-from dynid.excitation.balance.standing_pool import StandingPool
-from dynid.excitation.balance.standing_tour import Roadmap, motion_of, roadmap_of, walk
+from dynid.excitation.balance.standing_pool import NoBalanceError, StandingPool
+from dynid.excitation.balance.standing_tour import Roadmap, fine_times, motion_of, roadmap_of, walk
 from dynid.excitation.balance.wrench_information import WrenchInformation, covariance_of, gained
 from dynid.excitation.settings import ExcitationSettings
 from dynid.findings import Finding
@@ -31,7 +32,7 @@ from dynid.machine import single_threaded_blas
 from dynid.robot import Robot, as_robot, without_gripper
 from dynid.settings import checked
 
-TIME_LIMIT = 300.0
+BALANCE_TIME_LIMIT = 300.0
 """When choosing postures stops at the latest [s], where nothing else is asked for; motions come after that."""
 
 _PASSED = 20
@@ -55,7 +56,7 @@ def excite_balanced(
     balance: BalanceSettings | Mapping[str, Any],
     *,
     settings: ExcitationSettings | Mapping[str, Any] | None = None,
-    time_limit: float = TIME_LIMIT,
+    time_limit: float = BALANCE_TIME_LIMIT,
     seed: int = 0,
     progress: Callable[[str], None] = lambda _: None,
     **changes: Any,
@@ -77,7 +78,10 @@ def excite_balanced(
         InvalidRequestError: If the robot cannot stand so, or the settings contradict the robot or each other.
         NoBalanceError: If hardly any posture is in balance within the limits.
     """
-    stated, of_balance = checked(ExcitationSettings, settings, **changes), checked(BalanceSettings, balance, "excitation.balance")
+    stated, of_balance = (
+        checked(ExcitationSettings, settings, **changes),
+        checked(BalanceSettings, balance, "excitation.balance"),
+    )
     begin, rng = time.monotonic(), np.random.default_rng(seed)
     if not time_limit > 0.0:
         raise InvalidRequestError(f"the time limit must be a positive number of seconds, not {time_limit:g}")
@@ -99,8 +103,7 @@ def excite_balanced(
         )
         source = _with_home_within(source, choice)
         progress("Moves between all postures")
-        near = source.nearest_home(choice.pool, _PASSED)
-        roadmap = roadmap_of(limits, information, source.home, choice.q, near, stated.rate)
+        roadmap = _connected(source, information, choice, stated.rate, rng)
         motion, holds, which, order, checks = _checked_motion(limits, roadmap, choice, of_balance, progress)
         expected = _expected(information, choice, roadmap, order, motion, stated.rate, rng)
     left_out = len(choice.q) - len(which)
@@ -146,6 +149,18 @@ def _with_home_within(source: StandingPool, choice: StandingChoice) -> StandingP
     return replace(source, home=source.nearest_home(choice.pool, 1)[0])
 
 
+def _connected(
+    source: StandingPool, information: WrenchInformation, choice: StandingChoice, rate: float, rng: np.random.Generator
+) -> Roadmap:
+    """Moves between the postures, through random ones near home; through more where these do not lead to all."""
+    passed = source.nearest_home(choice.pool, _PASSED)
+    found = roadmap_of(source.limits, information, source.home, choice.q, passed, rate)
+    if len(found.reached) == len(choice.q):
+        return found
+    others = choice.pool[rng.permutation(len(choice.pool))[: 2 * _PASSED]]
+    return roadmap_of(source.limits, information, source.home, choice.q, np.concatenate([passed, others]), rate)
+
+
 def _checked_motion(
     limits: StandingLimits,
     roadmap: Roadmap,
@@ -158,24 +173,35 @@ def _checked_motion(
     Where it breaks a limit between the samples of the design, that move is left out, and the order changes.
     """
     M = np.einsum("psi,psj->ij", choice.rows, choice.rows)
+    motion, checks, order = None, [], []
     for _ in range(_REPAIRS + 1):
         order = walk(roadmap, covariance_of(M), balance.hold, balance.duration)
         if len(order) < 2:
-            raise InvalidRequestError(
-                f"no move from the standing posture of '{limits.robot.name}' keeps all limits within the time; allow a "
-                "longer duration, a smaller margin or clearance, or more joints"
-            )
+            raise _no_move(limits)
         progress("Timing of the moves, and checks at 1 kHz")
-        motion = motion_of(limits, roadmap.q, order, balance.hold, roadmap.stops)
+        times = fine_times(limits, roadmap.q, order)
+        if impossible := [pair for pair, time in times.items() if np.isinf(time)]:
+            roadmap = roadmap.without_moves(impossible)
+            continue
+        motion = motion_of(limits, roadmap.q, order, times, balance.hold, roadmap.stops)
         checks = standing_checks(limits, motion)
         broken = [check.time for check in checks if not check.is_kept and check.time is not None]
         if not broken:
             break
-        roadmap = roadmap.without_moves(motion, broken)
+        roadmap = roadmap.without_moves(roadmap.ends_at(motion, broken))
+    if motion is None:
+        raise _no_move(limits)
     rests = np.flatnonzero(~motion.is_move)[1:]
     holds = np.stack([motion.begins[rests], motion.begins[rests + 1]], axis=1)
     stops = list(dict.fromkeys(k - 1 for k in order if 1 <= k <= roadmap.stops))
     return motion, holds, stops, order, checks
+
+
+def _no_move(limits: StandingLimits) -> NoBalanceError:
+    return NoBalanceError(
+        f"no move from the standing posture of '{limits.robot.name}' keeps all limits within the time; allow a longer "
+        "duration, a smaller margin or clearance, or more joints"
+    )
 
 
 def _expected(
@@ -192,7 +218,7 @@ def _expected(
     rows = np.sqrt(rate / _INFORMATION_RATE) * information.rows(*motion.whole_states(times))
     of_motion = np.einsum("psi,psj->ij", rows, rows, optimize=True)
     of_postures = np.einsum("psi,psj->ij", choice.rows, choice.rows, optimize=True)
-    done = {roadmap.move(a, b) for a, b in zip(order, order[1:], strict=False)}
+    done = {roadmap.move(a, b) for a, b in itertools.pairwise(order)}
     unseen = np.array([k for k in range(len(roadmap.times)) if k not in done][:_UNSEEN], dtype=np.intp)
     centres = information.centre_rows(choice.pool[:_UNSEEN])
     wrenches = information.physical(roadmap.plain_rows(unseen, rate))
@@ -210,7 +236,9 @@ def _expected(
     for _ in range(_RANDOM_SETS):
         some = choice.pool_rows[rng.permutation(len(choice.pool))[: len(choice.q)]]
         random.append(left(np.einsum("psi,psj->ij", some, some, optimize=True)))
-    usual = Uncertainty(*(float(np.median([getattr(one, key) for one in random])) for key in Uncertainty.__annotations__))
+    usual = Uncertainty(
+        *(float(np.median([getattr(one, key) for one in random])) for key in Uncertainty.__annotations__)
+    )
     values = np.linalg.eigvalsh(of_motion)
     condition = float(np.sqrt(values[-1] / values[0])) if values[0] > 0.0 else np.inf
     before = left(np.zeros_like(of_motion))

@@ -24,9 +24,9 @@ class BalanceSettings(Table):
     """Joints that move for identification; all but those of `balance` when left out."""
     balance: tuple[Name, ...] | None = None
     """Joints that may move to keep the balance; without `identify` and `balance` all joints do both."""
-    posture: dict[Name, Number] = {}
+    posture: dict[Name, Number] = Field(default={})
     """The posture [rad or m] in which the feet stand; else a standing posture of the SRDF file, else zero."""
-    place: dict[Name, Placement] = {}
+    place: dict[Name, Placement] = Field(default={})
     """Where feet stand, in the world in which the base is above the origin; else as in that posture."""
     margin: Annotated[float, Field(strict=True, ge=0.0)] = 0.015
     """Smallest distance [m] of the zero-moment point from the edges of the support polygon."""

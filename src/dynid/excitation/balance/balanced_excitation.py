@@ -125,8 +125,8 @@ class BalancedExcitation:
         broken = f", VIOLATES {len(self.broken)} LIMITS" if self.broken else ", within all limits"
         centre = self.expected.motion.centre
         return (
-            f"BalancedExcitation({self.robot.name} on {', '.join(self.balance.stands_on)}: {len(self.postures)} postures, "
-            f"{self.duration:.4g} s, centre of mass to {1e3 * centre:.2g} mm{broken})"
+            f"BalancedExcitation({self.robot.name} on {', '.join(self.balance.stands_on)}: {len(self.postures)} "
+            f"postures, {self.duration:.4g} s, centre of mass to {1e3 * centre:.2g} mm{broken})"
         )
 
     def _repr_html_(self) -> str:
@@ -262,8 +262,8 @@ class BalancedExcitation:
         """
         if self.broken and not allow_broken_limits:
             raise BrokenLimitError(
-                f"{self.broken[0].in_words()}; design with a larger margin or clearance; to write it nevertheless, marked "
-                "as such in every file, add --allow-broken-limits (allow_broken_limits=True)"
+                f"{self.broken[0].in_words()}; design with a larger margin or clearance; to write it nevertheless, "
+                "marked as such in every file, add --allow-broken-limits (allow_broken_limits=True)"
             )
         out = Path(folder)
         require_free(out, overwrite=overwrite)

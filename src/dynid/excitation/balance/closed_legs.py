@@ -1,8 +1,8 @@
 """Legs that follow: joints, or the base, from the condition that feet stand still, with exact derivatives.
 
 Of all coordinates some are free: the pose of the base and the joints beside the legs, or, on a single foot, all joints.
-The others follow. The feet's poses are conditions c(x, y) = 0 of free x and dependent y; Newton's method solves them for
-all samples at once, and the implicit function theorem gives y' = -(dc/dy)^-1 (dc/dx) x'.
+The others follow. The feet's poses are conditions c(x, y) = 0 of free x and dependent y; Newton's method solves them
+for all samples at once, and the implicit function theorem gives y' = -(dc/dy)^-1 (dc/dx) x'.
 """
 
 from __future__ import annotations

@@ -118,9 +118,9 @@ class GroundWrench:
         return np.asarray(scale[:, None] * np.linalg.pinv(G * scale))
 
     def torques(self, q: Array, v: Array | None = None, a: Array | None = None) -> tuple[Array, Array]:
-        """The ground's wrench, (samples, 6), and torques [N m or N] of all joints without dry friction, (samples, nv - 6).
+        """The ground's wrench, (samples, 6), and torques of all joints without dry friction, (samples, nv - 6).
 
-        The feet's forces are those of least norm that give the wrench.
+        Torques are in N m or N. The feet's forces are those of least norm that give the wrench.
         """
         found = self._evaluated(self._rows, self.robot.nv, q, v, a)
         found += 0.0 if v is None else self.damping * v

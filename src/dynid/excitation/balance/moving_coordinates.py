@@ -69,8 +69,8 @@ class MovingCoordinates:
             balancing = [*base, *balancing]
         if not drawn:
             raise InvalidRequestError(
-                f"no joint of '{robot.name}' moves for identification: name joints in [excitation.balance] identify, or "
-                "leave identify and balance out"
+                f"no joint of '{robot.name}' moves for identification: name joints in [excitation.balance] identify, "
+                "or leave identify and balance out"
             )
         if not stance.is_single and settings.balance is None and settings.identify is None:
             balancing = list(range(6))

@@ -250,8 +250,8 @@ def _require_one_level(feet: Sequence[Foot], heights: Sequence[float]) -> None:
     low, high = int(np.argmin(heights)), int(np.argmax(heights))
     if heights[high] - heights[low] > THRESHOLDS.step:
         raise InvalidRequestError(
-            f"'{feet[high].body}' is {heights[high] - heights[low]:.3g} m higher than '{feet[low].body}' in the standing "
-            "posture, and both are to stand on level ground; state the joints of a posture that stands in "
+            f"'{feet[high].body}' is {heights[high] - heights[low]:.3g} m higher than '{feet[low].body}' in the "
+            "standing posture, and both are to stand on level ground; state the joints of a posture that stands in "
             "[excitation.balance] posture, or leave one out of stands_on"
         )
 
@@ -262,8 +262,8 @@ def _require_apart(feet: Sequence[Foot]) -> None:
         hulls = [foot.contacts for foot in (one, other)]
         if _distance(*hulls) < THRESHOLDS.apart:
             raise InvalidRequestError(
-                f"'{one.body}' and '{other.body}' stand on each other or closer than {THRESHOLDS.apart:g} m; state where "
-                "they stand in [excitation.balance] place, or another posture"
+                f"'{one.body}' and '{other.body}' stand on each other or closer than {THRESHOLDS.apart:g} m; state "
+                "where they stand in [excitation.balance] place, or another posture"
             )
 
 
@@ -285,7 +285,7 @@ def _polygon(feet: Sequence[Foot], settings: BalanceSettings) -> SupportPolygon:
     found = SupportPolygon.around(points)
     if found.inner_radius <= settings.margin:
         raise InvalidRequestError(
-            f"no point of the support polygon is {settings.margin:g} m away from all of its edges: the largest circle in "
-            f"it has a radius of {found.inner_radius:.3g} m; state a smaller margin in [excitation.balance] margin"
+            f"no point of the support polygon is {settings.margin:g} m away from all of its edges: the largest circle "
+            f"in it has a radius of {found.inner_radius:.3g} m; state a smaller margin in [excitation.balance] margin"
         )
     return found

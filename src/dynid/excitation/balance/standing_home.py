@@ -11,7 +11,8 @@ from dynid.excitation.balance.standing_limits import StandingLimits
 from dynid.excitation.balance.standing_pool import StandingPool
 
 _LOWER = (0.0, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15)
-"""How much lower than in the standing posture the base may be, relative to the length of the legs: straight legs bend."""
+"""How much lower than in the standing posture the base may be, relative to the length of the legs: straight ones
+bend."""
 
 _GUESSES = 12
 """Random postures of the legs from which each is tried, beside the standing one."""
@@ -37,15 +38,16 @@ def home_of(limits: StandingLimits, moving: MovingCoordinates, rng: np.random.Ge
         low, high = limits.ranges
         for foot in stance.feet:
             joints = foot.leg - 6
-            drawn = rng.uniform(0.8 * low[joints] + 0.2 * high[joints], 0.2 * low[joints] + 0.8 * high[joints], (_GUESSES, len(joints)))
+            inner = 0.2 * (high - low)[joints]
+            drawn = rng.uniform(low[joints] + inner, high[joints] - inner, (_GUESSES, len(joints)))
             tried[1:, 7 + joints] = 0.5 * (posture[7 + joints] + drawn)
         closed, good = limits.legs.closed(tried)
         slack = np.where(good, limits.range_slack(closed), -np.inf)
         if slack[0] >= 0.05 or slack.max() >= 0.05 or (part == _LOWER[-1] and slack.max() >= 0.0):
             best = closed[0] if slack[0] >= 0.05 else closed[np.argmax(slack)]
-            return _steadied(limits, moving, best, rng)
+            return _steadied(limits, moving, best)
         if stance.is_single:
-            return _steadied(limits, moving, closed[0], rng)
+            return _steadied(limits, moving, closed[0])
     feet = ", ".join(f"'{foot.body}'" for foot in stance.feet)
     raise InvalidRequestError(
         f"the legs of '{stance.robot.name}' do not reach {feet} where these stand: state other places in "
@@ -53,10 +55,10 @@ def home_of(limits: StandingLimits, moving: MovingCoordinates, rng: np.random.Ge
     )
 
 
-def _steadied(limits: StandingLimits, moving: MovingCoordinates, q: Array, rng: np.random.Generator) -> Array:
+def _steadied(limits: StandingLimits, moving: MovingCoordinates, q: Array) -> Array:
     """A posture with its centre of mass above the middle of the polygon, where it is not above the polygon at all."""
     polygon = limits.stance.polygon
-    if polygon is None or limits.balance_slack(limits.wrench.wrench(q[None]))[0] >= 0.005:
+    if polygon is None or limits.balance_slack(limits.wrench.wrench(q[None]))[0] >= limits.reserve:
         return q
-    moved = StandingPool(limits, moving, q).steadied_to(q[None], polygon.middle[None])
+    moved = StandingPool(limits, moving, q).steadied_to(q[None], polygon.inner_circle[0][None])
     return moved[0] if len(moved) else q

@@ -1,4 +1,4 @@
-"""What a standing robot may do: ranges, speeds, torques, distances, and the zero-moment point in the support polygon."""
+"""What standing robots may do: ranges, speeds, torques, distances, and the zero-moment point in the support polygon."""
 
 from __future__ import annotations
 
@@ -136,9 +136,9 @@ class StandingLimits:
             if friction >= 0.9 * effort:
                 name = next(one.name for one in self.robot.independent_joints if one.v.start == 6 + k)
                 raise InvalidRequestError(
-                    f"the Coulomb friction of joint '{name}' in the robot's file ({friction:g}) takes all of its effort "
-                    f"limit of {effort:g}; correct one of them, state [excitation] effort, or leave the joint out of "
-                    "[excitation.balance] identify and balance"
+                    f"the Coulomb friction of joint '{name}' in the robot's file ({friction:g}) takes all of its "
+                    f"effort limit of {effort:g}; correct one of them, state [excitation] effort, or leave the joint out "
+                    "of [excitation.balance] identify and balance"
                 )
 
     @cached_property
@@ -157,6 +157,13 @@ class StandingLimits:
         """Largest torque of each joint beside dry friction [N m or N], shape (nv - 6,)."""
         limits = np.array([limit.effort for limit in self.limits])
         return frozen(limits - self.wrench.friction[6:])
+
+    @cached_property
+    def reserve(self) -> float:
+        """How far [m] from the edges postures keep the zero-moment point, beyond the margin."""
+        if self.stance.polygon is None:
+            return 0.0
+        return min(THRESHOLDS.margin_reserve, 0.3 * (self.stance.polygon.inner_radius - self.margin))
 
     def range_slack(self, q: Array) -> Array:
         """Smallest distance of joints from the ends of their ranges, relative to half of these, shape (samples,)."""
@@ -208,7 +215,7 @@ class StandingLimits:
         """Indices of postures within all limits of a design, of postures with the feet in place (samples, nq)."""
         good = np.flatnonzero(self.range_slack(q) >= 2.0 * THRESHOLDS.range_reserve)
         wrench, torques = self.wrench.torques(q[good])
-        steady = self.balance_slack(wrench) >= THRESHOLDS.margin_reserve
+        steady = self.balance_slack(wrench) >= self.reserve
         strong = (np.abs(torques) <= THRESHOLDS.torque_part * self.efforts)[:, self.joints].all(axis=1)
         good = good[steady & strong]
         return good[self.apart(q[good], self.clearance + THRESHOLDS.clearance_reserve)]

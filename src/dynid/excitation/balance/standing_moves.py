@@ -1,9 +1,9 @@
 """Moves from posture to posture with the feet on the ground, each as fast as all limits allow.
 
-Free coordinates move along straight lines, the base along a straight line and about one axis, and legs follow; the way s
-goes from 0 to 1 by the polynomial of degree five that starts and ends at rest. For a time T of the move, velocities are
-`v / T`, accelerations `a / T^2` with v and a for a time of 1, and so wrench and torques are `w0 + w1 / T^2`. Every limit
-at every sample is then a quadratic inequality in 1 / T, and the fastest move has a closed form.
+Free coordinates move along straight lines, the base along a straight line and about one axis, and legs follow; the way
+s goes from 0 to 1 by the polynomial of degree five that starts and ends at rest. For a time T of the move, velocities
+are `v / T`, accelerations `a / T^2` with v and a for a time of 1, and so wrench and torques are `w0 + w1 / T^2`. Every
+limit at every sample is then a quadratic inequality in 1 / T, and the fastest move has a closed form.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class MoveThresholds:
     shortest: float = 0.4
     """Shortest time [s] of a move: no controller follows faster ones well. By judgement; not calibrated."""
 
-    longest: float = 8.0
+    longest: float = 12.0
     """Moves that take longer [s] are left out: they hardly move. By judgement; not calibrated."""
 
     normal_part: float = 0.3
@@ -150,7 +150,7 @@ def _kept_apart(limits: StandingLimits, q: Array, samples: int, times: Array) ->
 
 
 def fastest_rates(limits: StandingLimits, states: WayStates) -> Array:
-    """The largest 1 / T [1/s] at which each sample keeps all limits; zero where it does not even at rest, (samples,)."""
+    """The largest 1 / T [1/s] at which each sample keeps all limits; zero where it does not at rest, (samples,)."""
     at_rest, torques_at_rest = limits.wrench.torques(states.q)
     wrench, torques = limits.wrench.torques(states.q, states.v, states.a)
     damping = (limits.wrench.damping * states.v)[:, 6:]  # grows with the speed, all else with its square

@@ -1,7 +1,7 @@
 """Random postures of a standing robot within all limits.
 
-Free coordinates are drawn, legs follow, and the centre of mass is then moved above a random point of the support polygon
-by the coordinates that keep the balance: without that, hardly any random posture would stand.
+Free coordinates are drawn, legs follow, and the centre of mass is then moved above a random point of the support
+polygon by the coordinates that keep the balance: without that, hardly any random posture would stand.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from dynid.arrays import Array, Indices
 from dynid.errors import DynidError
 from dynid.excitation.balance.moving_coordinates import MovingCoordinates
-from dynid.excitation.balance.standing_limits import THRESHOLDS as LIMITS
 from dynid.excitation.balance.standing_limits import StandingLimits
 from dynid.excitation.balance.tree_motion import centre_jacobian, centre_of_mass, frames_of
 
@@ -83,9 +82,7 @@ class StandingPool:
     moving: MovingCoordinates
     home: Array
 
-    def drawn(
-        self, count: int, rng: np.random.Generator, is_over: Callable[[], bool] = lambda: False
-    ) -> Array:
+    def drawn(self, count: int, rng: np.random.Generator, is_over: Callable[[], bool] = lambda: False) -> Array:
         """So many postures within all limits, or fewer where they are rare or time is over, shape (postures, nq).
 
         Raises:
@@ -125,7 +122,7 @@ class StandingPool:
         low, high = self.limits.ranges
         moved[:, 7:] = np.clip(moved[:, 7:], low, high)
         moved, good = self.limits.legs.closed(moved)
-        moved, which = self._steadied(moved[good], np.flatnonzero(good), LIMITS.margin_reserve, rng)
+        moved, which = self._steadied(moved[good], np.flatnonzero(good), self.limits.reserve, rng)
         allowed = self.limits.allows_at_rest(moved)
         return moved[allowed], which[allowed]
 
@@ -143,7 +140,7 @@ class StandingPool:
             [THRESHOLDS.sideways * length] * 2 + [0.5 * THRESHOLDS.downwards * length] + [THRESHOLDS.tilt] * 3
         )
         low, high = self.limits.ranges
-        return np.concatenate([base, THRESHOLDS.range_part * (high - low) / 2])[self.moving.drawn]
+        return np.concatenate([base, np.minimum((high - low) / 2, np.pi)])[self.moving.drawn]
 
     @cached_property
     def leg_length(self) -> float:
@@ -162,7 +159,7 @@ class StandingPool:
         """Postures with random drawn coordinates; legs are as in the standing posture."""
         q = np.tile(self.home, (_AT_A_TIME, 1))
         low, high = self.limits.ranges
-        middle, half = (low + high) / 2, THRESHOLDS.range_part * (high - low) / 2
+        middle, half = (low + high) / 2, np.minimum(THRESHOLDS.range_part * (high - low) / 2, np.pi)
         if self.limits.stance.is_single:  # the joints below the base tilt all of it
             leg = self._standing_leg
             middle, half = middle.copy(), half.copy()
@@ -202,7 +199,7 @@ class StandingPool:
         polygon = self.limits.stance.polygon
         if polygon is None or not len(self.moving.balancing) or not len(q):
             return q, which
-        need = self.limits.margin + LIMITS.margin_reserve
+        need = self.limits.margin + self.limits.reserve
         target = polygon.inside(min(need * 1.05, 0.5 * (need + polygon.inner_radius)), len(q), rng)
         centre = centre_of_mass(self.limits.robot, self._frames(q))
         moves = polygon.clearance(centre[:, :2]) - self.limits.margin < enough

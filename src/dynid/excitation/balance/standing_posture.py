@@ -55,8 +55,8 @@ def standing_posture(robot: Robot, stated: Mapping[str, float], srdf: str | None
         joint = robot.joint(key)
         if joint.kind.nv != 1 or joint.leader is not None:
             raise InvalidRequestError(
-                f"the standing posture names '{joint.name}', which has no position of its own; name joints that turn or "
-                "slide by themselves in [excitation.balance] posture"
+                f"the standing posture names '{joint.name}', which has no position of its own; name joints that turn "
+                "or slide by themselves in [excitation.balance] posture"
             )
         if not joint.limits.lower <= value <= joint.limits.upper:
             raise InvalidRequestError(

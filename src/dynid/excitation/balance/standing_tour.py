@@ -1,14 +1,14 @@
 """The order of postures: a walk whose moves excite what the postures leave uncertain.
 
-Moves between all pairs of postures are looked at. From each posture the walk goes to one that is still to be visited, by
-the move that adds most information in its time; where no straight move leads to any, along the quickest way through
+Moves between all pairs of postures are looked at. From each posture the walk goes to one that is still to be visited,
+by the move that adds most information in its time; where no straight move leads to any, along the quickest way through
 postures that it knows. Time that is left is spent on the moves that add most.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -102,14 +102,20 @@ class Roadmap:
         weights = np.sqrt(rate * self.times[moves] / _INFORMING)
         return (self.rows[moves] / weights[:, None, None]).reshape(-1, 6, self.rows.shape[2])
 
-    def without_moves(self, motion: StandingMotion, times: Sequence[float]) -> Roadmap:
-        """The same without the moves of a motion at times [s]."""
+    def without_moves(self, pairs: Iterable[tuple[int, int]]) -> Roadmap:
+        """The same without moves between some postures."""
         kept = np.ones(len(self.times), dtype=bool)
-        for piece in motion.pieces_at(np.array(times)):
-            ends = [int(np.argmin(np.abs(self.q - q).max(axis=1))) for q in (motion.starts[piece], motion.ends[piece])]
-            if ends[0] != ends[1]:
-                kept[self.move(*ends)] = False
+        kept[[self.move(*pair) for pair in pairs]] = False
         return Roadmap(self.q, self.stops, self.pairs[kept], self.times[kept], self.rows[kept])
+
+    def ends_at(self, motion: StandingMotion, times: Sequence[float]) -> set[tuple[int, int]]:
+        """Both ends, ascending, of the moves of a motion at times [s]."""
+        found = set()
+        for piece in motion.pieces_at(np.array(times)):
+            both = [int(np.argmin(np.abs(self.q - q).max(axis=1))) for q in (motion.starts[piece], motion.ends[piece])]
+            if both[0] != both[1]:
+                found.add((min(both), max(both)))
+        return found
 
     def move(self, here: int, there: int) -> int:
         """The index of the move between two postures."""
@@ -192,20 +198,35 @@ def _next_stops(roadmap: Roadmap, left: Remainder, here: int, to_visit: set[int]
     return [int(there[int(np.argmax(np.where(fresh, gains, -np.inf)))])]
 
 
-def motion_of(limits: StandingLimits, q: Array, order: Sequence[int], hold: float, stops: int) -> StandingMotion:
-    """The motion that visits postures in an order, as fast as all limits allow.
+def fine_times(limits: StandingLimits, q: Array, order: Sequence[int]) -> dict[tuple[int, int], float]:
+    """The shortest times [s] of the moves of a walk within all limits at many samples, by both ends, ascending.
+
+    A time is infinite where a move breaks a limit between the samples of the design, however slow it is.
+    """
+    pairs = {(min(pair), max(pair)) for pair in itertools.pairwise(order)}
+    return {(a, b): _fine_time(limits, q[a], q[b]) for a, b in sorted(pairs)}
+
+
+def motion_of(
+    limits: StandingLimits,
+    q: Array,
+    order: Sequence[int],
+    times: Mapping[tuple[int, int], float],
+    hold: float,
+    stops: int,
+) -> StandingMotion:
+    """The motion that visits postures in an order.
 
     Args:
         limits: The limits.
         q: The postures, that at home first, shape (postures, nq).
         order: Indices in the order of visits.
+        times: How long each move takes [s], as `fine_times` finds them.
         hold: How long the robot rests at home and at each stop when it first comes there [s].
         stops: How many postures, from the second on, are stops.
     """
-    pairs = list(itertools.pairwise(order))
-    times = {pair: _fine_time(limits, q[pair[0]], q[pair[1]]) for pair in {(min(p), max(p)) for p in pairs}}
     starts, ends, lasts, seen = [q[order[0]]], [q[order[0]]], [hold], {0}
-    for a, b in pairs:
+    for a, b in itertools.pairwise(order):
         starts.append(q[a])
         ends.append(q[b])
         lasts.append(times[min(a, b), max(a, b)])
@@ -219,14 +240,16 @@ def motion_of(limits: StandingLimits, q: Array, order: Sequence[int], hold: floa
 
 
 def _fine_time(limits: StandingLimits, begin: Array, end: Array) -> float:
-    """The shortest time [s] of a move within all limits at many samples."""
+    """The shortest time [s] of a move; infinite where there is none."""
     time = THRESHOLDS.shortest
     for _ in range(_ROUNDS):
         count = max(int(time * _FINE_RATE), _SAMPLES)
         u = (np.arange(count) + 1.0) / (count + 1.0)
         states = on_the_way(limits.legs, np.tile(begin, (count, 1)), np.tile(end, (count, 1)), u)
-        needed = 1.0 / max(float(fastest_rates(limits, states).min()) * THRESHOLDS.speed_part, 1e-6)
-        if needed <= time * 1.2:
-            return max(time, needed)
-        time = needed
+        rate = float(fastest_rates(limits, states).min()) * THRESHOLDS.speed_part
+        if not states.reached.all() or rate * 2.0 * THRESHOLDS.longest < 1.0:
+            return np.inf
+        if 1.0 / rate <= time * 1.2:
+            return max(time, 1.0 / rate)
+        time = 1.0 / rate
     return time

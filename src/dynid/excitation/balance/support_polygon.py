@@ -49,20 +49,20 @@ class SupportPolygon:
         normals = np.stack([along[:, 1], -along[:, 0]], axis=1) / np.linalg.norm(along, axis=1)[:, None]
         return normals, np.einsum("ek,ek->e", normals, self.corners)
 
-    @property
-    def middle(self) -> Array:
-        """The mean of its corners [m], shape (2,)."""
-        return np.asarray(self.corners.mean(axis=0))
-
     @cached_property
-    def inner_radius(self) -> float:
-        """Radius [m] of the largest circle in it: no point is further from all edges."""
+    def inner_circle(self) -> tuple[Array, float]:
+        """Centre, shape (2,), and radius [m] of the largest circle in it: no point is further from all edges."""
         from scipy.optimize import linprog
 
         normals, offsets = self.edges
         rows = np.column_stack([normals, np.ones(len(normals))])
         found = linprog([0.0, 0.0, -1.0], A_ub=rows, b_ub=offsets, bounds=[(None, None), (None, None), (0.0, None)])
-        return float(found.x[2]) if found.success else 0.0
+        return (np.asarray(found.x[:2]), float(found.x[2])) if found.success else (self.corners.mean(axis=0), 0.0)
+
+    @property
+    def inner_radius(self) -> float:
+        """The radius of that circle [m]."""
+        return self.inner_circle[1]
 
     def clearance(self, points: Array) -> Array:
         """Distance [m] of points (..., 2) from the nearest edge; negative outside, shape (...)."""
@@ -72,16 +72,21 @@ class SupportPolygon:
     def inside(self, margin: float, count: int, rng: np.random.Generator) -> Array:
         """So many random points at least a margin [m] away from all edges, evenly spread, shape (count, 2)."""
         low, high = self.corners.min(axis=0), self.corners.max(axis=0)
-        found = np.zeros((0, 2))
-        while len(found) < count:
-            points = rng.uniform(low, high, (4 * count + 100, 2))
-            found = np.concatenate([found, points[self.clearance(points) >= margin]])
-        return found[:count]
+        points = rng.uniform(low, high, (20 * count + 200, 2))
+        found = points[self.clearance(points) >= margin][:count]
+        if len(found) == count:
+            return found
+        centre, radius = self.inner_circle  # little room: the whole polygon, made smaller about that circle's centre
+        points = points[self.clearance(points) >= 0.0]
+        points = (
+            points[rng.integers(len(points), size=count - len(found))] if len(points) else np.tile(centre, (count, 1))
+        )
+        return np.concatenate([found, centre + max(1.0 - margin / radius, 0.0) * (points - centre)])[:count]
 
 
 def _no_area(points: Array) -> InvalidRequestError:
     shown = ", ".join(f"({x:.3g}, {y:.3g})" for x, y in points[:4])
     return InvalidRequestError(
-        f"the robot touches the ground on a line or in a point only, at {shown} m, and has no support polygon; name more "
-        "bodies that it stands on, or state the size of its soles in [excitation.balance] half_size"
+        f"the robot touches the ground on a line or in a point only, at {shown} m, and has no support polygon; name "
+        "more bodies that it stands on, or state the size of its soles in [excitation.balance] half_size"
     )

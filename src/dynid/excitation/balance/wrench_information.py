@@ -32,7 +32,7 @@ def parameter_uncertainty(robot: Robot, relative: float) -> Array:
     """Standard deviations of the file's inertial parameters, shape (10 * solid links,).
 
     A link's mass m is uncertain by a part of it, its first moments by that part of m l and its moments of inertia by
-    that part of m l^2, with the length l = sqrt(trace(I) / (2 m)), which is about how far its masses are from its joint.
+    that part of m l^2, with the length l = sqrt(trace(I) / (2 m)), which is about how far its masses are away.
     """
     found = []
     whole = sum(float(robot.links[k].parameters[0]) for k in robot.solid_links)
@@ -113,7 +113,7 @@ class WrenchInformation:
         return np.asarray(moved @ back @ rows)
 
     def centre_rows(self, q: Array) -> Array:
-        """How the whole robot's centre of mass [m] depends on the columns, along the base's axes, (samples, 3, base)."""
+        """How the robot's centre of mass [m] depends on the columns, along the base's axes, (samples, 3, base)."""
         robot = self.stance.robot
         frames = frames_of(robot, range(len(robot.joints)), q)
         R0, p0 = frames[0]
