@@ -26,6 +26,7 @@ from dynid.excitation.balance.standing_motion import StandingMotion
 from dynid.excitation.balance.standing_pool import NoBalanceError, StandingPool
 from dynid.excitation.balance.standing_tour import Roadmap, fine_times, motion_of, roadmap_of, walk
 from dynid.excitation.balance.wrench_information import WrenchInformation, covariance_of, gained
+from dynid.excitation.limits.limit import Check
 from dynid.excitation.settings import ExcitationSettings
 from dynid.findings import Finding
 from dynid.machine import single_threaded_blas
@@ -167,14 +168,14 @@ def _checked_motion(
     choice: StandingChoice,
     balance: BalanceSettings,
     progress: Callable[[str], None],
-) -> tuple[StandingMotion, Array, list[int], list[int], list[Any]]:
+) -> tuple[StandingMotion, Array, list[int], list[int], list[Check]]:
     """The motion through the postures, when it rests in which of them, the order of visits, and what it reaches.
 
     Where it breaks a limit between the samples of the design, that move is left out, and the order changes.
     """
     M = np.einsum("psi,psj->ij", choice.rows, choice.rows)
     motion, checks, order = None, [], []
-    for _ in range(_REPAIRS + 1):
+    for attempt in range(_REPAIRS + 1):
         order = walk(roadmap, covariance_of(M), balance.hold, balance.duration)
         if len(order) < 2:
             raise _no_move(limits)
@@ -186,7 +187,7 @@ def _checked_motion(
         motion = motion_of(limits, roadmap.q, order, times, balance.hold, roadmap.stops)
         checks = standing_checks(limits, motion)
         broken = [check.time for check in checks if not check.is_kept and check.time is not None]
-        if not broken:
+        if not broken or attempt == _REPAIRS:
             break
         roadmap = roadmap.without_moves(roadmap.ends_at(motion, broken))
     if motion is None:

@@ -137,8 +137,8 @@ class StandingLimits:
                 name = next(one.name for one in self.robot.independent_joints if one.v.start == 6 + k)
                 raise InvalidRequestError(
                     f"the Coulomb friction of joint '{name}' in the robot's file ({friction:g}) takes all of its "
-                    f"effort limit of {effort:g}; correct one of them, state [excitation] effort, or leave the joint out "
-                    "of [excitation.balance] identify and balance"
+                    f"effort limit of {effort:g}; correct one of them, state [excitation] effort, or leave the "
+                    "joint out of [excitation.balance] identify and balance"
                 )
 
     @cached_property

@@ -247,7 +247,8 @@ def _fine_time(limits: StandingLimits, begin: Array, end: Array) -> float:
         u = (np.arange(count) + 1.0) / (count + 1.0)
         states = on_the_way(limits.legs, np.tile(begin, (count, 1)), np.tile(end, (count, 1)), u)
         rate = float(fastest_rates(limits, states).min()) * THRESHOLDS.speed_part
-        if not states.reached.all() or rate * 2.0 * THRESHOLDS.longest < 1.0:
+        in_range = limits.range_slack(states.q).min() >= 0.0
+        if not (states.reached.all() and in_range) or rate * 2.0 * THRESHOLDS.longest < 1.0:
             return np.inf
         if 1.0 / rate <= time * 1.2:
             return max(time, 1.0 / rate)

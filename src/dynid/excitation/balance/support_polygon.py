@@ -77,11 +77,9 @@ class SupportPolygon:
         if len(found) == count:
             return found
         centre, radius = self.inner_circle  # little room: the whole polygon, made smaller about that circle's centre
-        points = points[self.clearance(points) >= 0.0]
-        points = (
-            points[rng.integers(len(points), size=count - len(found))] if len(points) else np.tile(centre, (count, 1))
-        )
-        return np.concatenate([found, centre + max(1.0 - margin / radius, 0.0) * (points - centre)])[:count]
+        points = np.concatenate([centre[None], points[self.clearance(points) >= 0.0]])
+        points = points[rng.integers(len(points), size=count - len(found))]
+        return np.concatenate([found, centre + max(1.0 - margin / radius, 0.0) * (points - centre)])
 
 
 def _no_area(points: Array) -> InvalidRequestError:
