@@ -16,6 +16,7 @@ from dynid.experiment import is_experiment, read_experiment
 from dynid.identification.task import robot_of
 from dynid.model import Term
 from dynid.robot import Robot, as_robot
+from dynid.settings import checked
 
 _REFUSED = ("known", "segments", "block_triangular", "starts", "move")
 """Options of other designs that have no meaning here."""
@@ -86,10 +87,11 @@ def excite_standing(
         robot = robot_of(experiment)
         robot = as_robot(robot, floating_base=True, lock=_held(robot, lock))
     table = _as_dict(stated.pop("balance", None))
+    table |= _given(of_balance)
     return excite_balanced(
         robot,
-        {**table, **_given(of_balance)},
-        settings={**stated, **_given(changes)},
+        table,
+        settings=checked(ExcitationSettings, {**stated, **_given(changes), "balance": table}, "excitation"),
         time_limit=BALANCE_TIME_LIMIT if time_limit is None else time_limit,
         seed=seed,
         progress=progress,

@@ -37,7 +37,7 @@ BALANCE_TIME_LIMIT = 300.0
 """When choosing postures stops at the latest [s], where nothing else is asked for; motions come after that."""
 
 _PASSED = 20
-"""Random postures near home that ways may lead through."""
+"""Random postures near home that ways may lead through, at most; half as many as there are postures, and five."""
 
 _RANDOM_SETS = 20
 """Random sets of postures that the chosen ones are compared with."""
@@ -154,11 +154,12 @@ def _connected(
     source: StandingPool, information: WrenchInformation, choice: StandingChoice, rate: float, rng: np.random.Generator
 ) -> Roadmap:
     """Moves between the postures, through random ones near home; through more where these do not lead to all."""
-    passed = source.nearest_home(choice.pool, _PASSED)
+    count = min(_PASSED, 5 + len(choice.q) // 2)
+    passed = source.nearest_home(choice.pool, count)
     found = roadmap_of(source.limits, information, source.home, choice.q, passed, rate)
     if len(found.reached) == len(choice.q):
         return found
-    others = choice.pool[rng.permutation(len(choice.pool))[: 2 * _PASSED]]
+    others = choice.pool[rng.permutation(len(choice.pool))[: 2 * count]]
     return roadmap_of(source.limits, information, source.home, choice.q, np.concatenate([passed, others]), rate)
 
 

@@ -76,7 +76,7 @@ def on_the_way(legs: ClosedLegs, begin: Array, end: Array, u: Array) -> WayState
         end: Where it ends, shape (samples, nq).
         u: Times relative to those of the moves, shape (samples,).
     """
-    parts = [slice(k, k + _AT_A_TIME) for k in range(0, len(u), _AT_A_TIME)]
+    parts = [slice(k, k + _AT_A_TIME) for k in range(0, max(len(u), 1), _AT_A_TIME)]
     found = [_on_the_way(legs, begin[part], end[part], u[part]) for part in parts]
     return WayStates(*(np.concatenate([getattr(one, key) for one in found]) for key in ("q", "v", "a", "reached")))
 
@@ -176,9 +176,10 @@ def fastest_rates(limits: StandingLimits, states: WayStates) -> Array:
 
 def largest_rate(a: Array, b: Array, c: Array) -> Array:
     """The largest x up to which a x^2 + b x + c <= 0 for all smaller x >= 0; zero where c > 0; element by element."""
+    is_open, c = np.isneginf(c), np.where(np.isneginf(c), -1.0, c)
     root = b**2 - 4.0 * a * c
     below = b + np.sqrt(np.maximum(root, 0.0))
     is_bounded = (root >= 0.0) & (below > 0.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found = np.where(is_bounded, -2.0 * c / np.where(is_bounded, below, 1.0), np.inf)
-    return np.where(c > 0.0, 0.0, found)
+    return np.where(is_open, np.inf, np.where(c > 0.0, 0.0, found))

@@ -27,6 +27,9 @@ _ROUNDS = 60
 _FEWEST = 10
 """Fewer postures than this are nothing to choose from."""
 
+_HOPELESS = 6000
+"""Where none of so many random postures keeps all limits, no further ones are tried."""
+
 _RARE, _RARE_AFTER = 0.03, 4000
 """Where fewer than this part of so many random postures keep all limits, others are looked for near those that do."""
 
@@ -97,7 +100,8 @@ class StandingPool:
                 q, _ = self._steadied(q, np.arange(len(q)), np.inf, rng)
                 fresh, tried = q[self.limits.allows_at_rest(q)], tried + _AT_A_TIME
             found = np.concatenate([found, fresh])
-            if len(found) >= count or (is_over() and len(found) >= _FEWEST):
+            is_hopeless = not len(found) and tried >= _HOPELESS
+            if len(found) >= count or is_hopeless or (is_over() and len(found) >= _FEWEST):
                 break
         if len(found) < min(count, _FEWEST):
             raise NoBalanceError(
