@@ -43,10 +43,6 @@ class StandingThresholds:
     torque_part: float = 0.9
     """Part of the torque limits that postures may use. By judgement; not calibrated."""
 
-    touching_now: float = 0.001
-    """Bodies whose distance in the standing posture is below the clearance are not kept apart, but for this finding.
-    By judgement."""
-
 
 THRESHOLDS = StandingThresholds()
 
