@@ -1,6 +1,6 @@
 """Designs in balance beside random ones: `python -m benchmarks.balance [CASE ...]`.
 
-The baseline of each case: as many random postures in balance, with the same moves between them, in the order that excites
+The baseline of each case: as many random postures in balance, with moves between them in the order that excites
 most. Robots are those of the wheel example-robot-data.
 """
 
@@ -47,7 +47,9 @@ def designed(name: str, *, is_random: bool) -> BalancedExcitation:
 
 def main() -> None:
     """Print one line for each case and baseline."""
-    print("case         postures  seconds  motion [s]  information  centre [mm]  force [N]  moment [N m]  margin [m]  kept")
+    print(
+        "case         postures  seconds  motion [s]  information  centre [mm]  force [N]  moment [N m]  margin [m]  kept"
+    )
     for name in sys.argv[1:] or CASES:
         for is_random in (False, True):
             begin = time.monotonic()

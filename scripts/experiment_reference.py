@@ -114,7 +114,7 @@ MEANINGS = {
     "ExcitationSettings.position_noise": "standard deviation of measured positions [rad or m]; by default that of an "
     "encoder of 14 bits",
     "ExcitationSettings.amplitude": "largest distance of commands from the start [rad or m]",
-    "ExcitationSettings.balance": "postures and motions of a robot that stands on the ground: see [balance](balance.md)",
+    "ExcitationSettings.balance": "postures and motions of a robot that stands: see [balance](balance.md)",
     "BalanceSettings.stands_on": "bodies that stand still on the ground: one foot, two, four, or the base",
     "BalanceSettings.identify": "joints that move for identification; all but those of `balance` when left out",
     "BalanceSettings.balance": "joints that may move to keep the balance; all others are held still",

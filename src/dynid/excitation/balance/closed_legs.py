@@ -164,7 +164,7 @@ class ClosedLegs:
 
 
 def _solved(A: Array, b: Array) -> Array:
-    return np.linalg.solve(A, b)[:, :, 0]
+    return np.asarray(np.linalg.solve(A, b), dtype=np.float64)[:, :, 0]
 
 
 def rotation_vectors(R: Array) -> Array:

@@ -191,8 +191,8 @@ def _independent(robot: Robot, link: int, columns: Indices, posture: StandingPos
     from scipy.linalg import qr
 
     frames = frames_of(robot, chain_joints(robot, [link]), posture.q[None])
-    J = point_jacobian(robot, frames, link, frames[link][1])[0, :count, columns].T
-    order = qr(J, mode="r", pivoting=True)[1]
+    J = point_jacobian(robot, frames, link, frames[link][1])[0, :count][:, columns]
+    *_, order = qr(J, mode="r", pivoting=True)
     return np.sort(columns[np.asarray(order)[:count]])
 
 

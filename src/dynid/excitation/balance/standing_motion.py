@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Indices
 from dynid.excitation.balance.closed_legs import ClosedLegs
 from dynid.excitation.balance.standing_moves import on_the_way
 
@@ -43,7 +44,7 @@ class StandingMotion:
         return self.starts.shape[1] - _BASE_POSITIONS
 
     @cached_property
-    def is_move(self) -> Array:
+    def is_move(self) -> NDArray[np.bool_]:
         """Whether each piece is a move, shape (pieces,)."""
         return np.asarray((self.starts != self.ends).any(axis=1))
 
@@ -52,7 +53,7 @@ class StandingMotion:
         """How long the robot moves [s]."""
         return float(np.diff(self.begins)[self.is_move].sum())
 
-    def pieces_at(self, times: Array) -> Array:
+    def pieces_at(self, times: Array) -> Indices:
         """The index of the piece that each time [s] is in, shape (samples,)."""
         found = np.searchsorted(self.begins, times, side="right") - 1
         return np.clip(found, 0, len(self.starts) - 1)

@@ -124,7 +124,7 @@ def moves_between(limits: StandingLimits, begin: Array, end: Array, samples: int
         end: Where each ends.
         samples: How many samples of each are looked at, ends left out.
     """
-    u = (np.arange(samples) + 1.0) / (samples + 1.0)
+    u: Array = (np.arange(samples, dtype=np.float64) + 1.0) / (samples + 1.0)
     starts, ends = (np.repeat(part, samples, axis=0) for part in (begin, end))
     states = on_the_way(limits.legs, starts, ends, np.tile(u, len(begin)))
     good = states.reached & (limits.range_slack(states.q) >= 0.0)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array, Indices
 from dynid.errors import DynidError
@@ -209,6 +210,8 @@ class StandingPool:
         moves = polygon.clearance(centre[:, :2]) - self.limits.margin < enough
         target = np.where(moves[:, None], target, centre[:, :2])
         for _ in range(_CORRECTIONS):
+            if not len(q):
+                break
             q, good = self._corrected(q, target)
             q, which, target = q[good], which[good], target[good]
         return q, which
@@ -216,6 +219,8 @@ class StandingPool:
     def steadied_to(self, q: Array, target: Array) -> Array:
         """Postures with their centres of mass above points on the ground [m], (postures, 2); those that reach them."""
         for _ in range(4 * _CORRECTIONS):
+            if not len(q):
+                break
             q, good = self._corrected(q, target)
             q, target = q[good], target[good]
         return q
@@ -223,7 +228,7 @@ class StandingPool:
     def _frames(self, q: Array) -> dict[int, tuple[Array, Array]]:
         return frames_of(self.limits.robot, range(len(self.limits.robot.joints)), q)
 
-    def _corrected(self, q: Array, target: Array) -> tuple[Array, Array]:
+    def _corrected(self, q: Array, target: Array) -> tuple[Array, NDArray[np.bool_]]:
         """One step of the centre of mass towards points, by the smallest change of the balancing coordinates."""
         legs, frames = self.limits.legs, self._frames(q)
         error = target - centre_of_mass(self.limits.robot, frames)[:, :2]

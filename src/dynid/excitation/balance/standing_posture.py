@@ -46,7 +46,7 @@ def standing_posture(robot: Robot, stated: Mapping[str, float], srdf: str | None
         q[joint.q] = joint.limits.rest
     name, of_file = _of_file(robot, srdf)
     for joint in robot.independent_joints:
-        values = of_file.get(joint.name, ())
+        values = of_file.get(joint.name, [])
         if len(values) == joint.kind.nq == 1:
             q[joint.q] = min(max(values[0], joint.limits.lower), joint.limits.upper)
         elif len(values) == joint.kind.nq == 7 and np.linalg.norm(values[3:]) > 0.5:

@@ -244,7 +244,7 @@ def _fine_time(limits: StandingLimits, begin: Array, end: Array) -> float:
     time = THRESHOLDS.shortest
     for _ in range(_ROUNDS):
         count = max(int(time * _FINE_RATE), _SAMPLES)
-        u = (np.arange(count) + 1.0) / (count + 1.0)
+        u: Array = (np.arange(count, dtype=np.float64) + 1.0) / (count + 1.0)
         states = on_the_way(limits.legs, np.tile(begin, (count, 1)), np.tile(end, (count, 1)), u)
         rate = float(fastest_rates(limits, states).min()) * THRESHOLDS.speed_part
         in_range = limits.range_slack(states.q).min() >= 0.0

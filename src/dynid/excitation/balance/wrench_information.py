@@ -69,7 +69,7 @@ class WrenchInformation:
     def _scale(self) -> Array:
         """A factor L of the base parameters' covariance L L^T before anything is measured, shape (base, base)."""
         spread = self.base.regrouping * parameter_uncertainty(self.stance.robot, self.uncertainty)
-        return frozen(np.linalg.qr(spread.T, mode="r").T)
+        return frozen(np.asarray(np.linalg.qr(spread.T, mode="r")).T)
 
     @cached_property
     def _middle(self) -> Array:
@@ -140,7 +140,7 @@ class WrenchInformation:
 
 def covariance_of(information: Array) -> Array:
     """What remains of the uncertainty after samples with an information matrix, shape (base, base)."""
-    return np.asarray(np.linalg.inv(np.eye(len(information)) + information))
+    return np.asarray(np.linalg.inv(np.eye(len(information)) + information), dtype=np.float64)
 
 
 def gained(information: Array) -> float:
