@@ -48,8 +48,10 @@ def designed(name: str, *, is_random: bool) -> BalancedExcitation:
 def main() -> None:
     """Print one line for each case and baseline."""
     print(
-        "case         postures  seconds  motion [s]  information  centre [mm]  force [N]  moment [N m]  margin [m]  kept"
+        "case         postures  seconds  motion [s]  information  centre [mm]  force [N]  moment [N m]  margin [m]",
+        end="",
     )
+    print("  kept")
     for name in sys.argv[1:] or CASES:
         for is_random in (False, True):
             begin = time.monotonic()

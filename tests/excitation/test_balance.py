@@ -184,7 +184,7 @@ def kept(found: BalancedExcitation, name: str, stands_on: tuple[str, ...]) -> No
 
 
 @pytest.mark.parametrize(("name", "stands_on"), [STANCES[0], STANCES[2]])
-def test_a_design_keeps_balance_and_limits_and_tells_more_than_random_postures(
+def test_a_design_keeps_balance_and_limits_and_is_better_than_random_postures(
     name: str, stands_on: tuple[str, ...]
 ) -> None:
     found = dynid.excite(robot_path(name), stands_on=stands_on, **SMALL)
@@ -214,7 +214,7 @@ def test_only_joints_that_are_named_move() -> None:
     assert np.ptp(found.base_pose, axis=0).max() < 1e-9
 
 
-def test_more_time_is_spent_on_moves_that_tell_more() -> None:
+def test_more_time_is_spent_on_informative_moves() -> None:
     short = dynid.excite("builtin:two_link", stands_on="base", bolted=True, **SMALL)
     longer = dynid.excite("builtin:two_link", stands_on="base", bolted=True, **SMALL, duration=short.duration + 15.0)
     assert short.duration < longer.duration < short.duration + 16.0

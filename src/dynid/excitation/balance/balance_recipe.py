@@ -6,7 +6,7 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,23 +33,37 @@ from dynid.machine import single_threaded_blas
 from dynid.robot import Robot, as_robot, without_gripper
 from dynid.settings import checked
 
-BALANCE_TIME_LIMIT = 300.0
-"""When choosing postures stops at the latest [s], where nothing else is asked for; motions come after that."""
 
-_PASSED = 20
-"""Random postures near home that ways may lead through, at most; half as many as there are postures, and five."""
+@dataclass(frozen=True)
+class BalanceThresholds:
+    """How long a design in balance looks for postures and moves."""
 
-_RANDOM_SETS = 20
-"""Random sets of postures that the chosen ones are compared with."""
+    time_limit: float = 300.0
+    """When choosing postures stops at the latest [s], where nothing else is asked for; motions come after that. By
+    judgement: humanoids of 30 joints are done after one to two minutes (`benchmarks/balance.py`)."""
 
-_UNSEEN = 200
-"""Postures, and moves, that are not in the design, for which standard deviations are given."""
+    passed: int = 20
+    """Random postures near home that ways may lead through, at most; half as many as there are postures, and five. By
+    judgement: with them, 29 or 30 of 30 postures are reached in `benchmarks/balance.py`."""
 
-_INFORMATION_RATE = 50.0
-"""Rate [Hz] at which the motion is looked at for what it tells."""
+    random_sets: int = 20
+    """Random sets of postures that the chosen ones are compared with. By judgement: their median is enough."""
 
-_REPAIRS = 4
-"""How often moves that break a limit between samples are replaced."""
+    unseen: int = 200
+    """Postures, and moves, that are not in the design, for which standard deviations are given, at most. By
+    judgement."""
+
+    information_rate: float = 50.0
+    """Rate [Hz] at which a motion is looked at for what it says of parameters. By judgement: moves take seconds."""
+
+    repairs: int = 4
+    """How often moves that break a limit between samples are replaced. By judgement; not calibrated."""
+
+
+THRESHOLDS = BalanceThresholds()
+
+BALANCE_TIME_LIMIT = THRESHOLDS.time_limit
+"""When choosing postures stops at the latest [s], where nothing else is asked for."""
 
 
 def excite_balanced(
@@ -154,7 +168,7 @@ def _connected(
     source: StandingPool, information: WrenchInformation, choice: StandingChoice, rate: float, rng: np.random.Generator
 ) -> Roadmap:
     """Moves between the postures, through random ones near home; through more where these do not lead to all."""
-    count = min(_PASSED, 5 + len(choice.q) // 2)
+    count = min(THRESHOLDS.passed, 5 + len(choice.q) // 2)
     passed = source.nearest_home(choice.pool, count)
     found = roadmap_of(source.limits, information, source.home, choice.q, passed, rate)
     if len(found.reached) == len(choice.q):
@@ -176,7 +190,7 @@ def _checked_motion(
     """
     M = np.einsum("psi,psj->ij", choice.rows, choice.rows)
     motion, checks, order = None, [], []
-    for attempt in range(_REPAIRS + 1):
+    for attempt in range(THRESHOLDS.repairs + 1):
         order = walk(roadmap, covariance_of(M), balance.hold, balance.duration)
         if len(order) < 2:
             raise _no_move(limits)
@@ -188,7 +202,7 @@ def _checked_motion(
         motion = motion_of(limits, roadmap.q, order, times, balance.hold, roadmap.stops)
         checks = standing_checks(limits, motion)
         broken = [check.time for check in checks if not check.is_kept and check.time is not None]
-        if not broken or attempt == _REPAIRS:
+        if not broken or attempt == THRESHOLDS.repairs:
             break
         roadmap = roadmap.without_moves(roadmap.ends_at(motion, broken))
     if motion is None:
@@ -216,13 +230,13 @@ def _expected(
     rng: np.random.Generator,
 ) -> BalanceExpectation:
     """What is uncertain before and after the experiment."""
-    times = np.arange(0.0, motion.duration, 1.0 / _INFORMATION_RATE)
-    rows = np.sqrt(rate / _INFORMATION_RATE) * information.rows(*motion.whole_states(times))
+    times = np.arange(0.0, motion.duration, 1.0 / THRESHOLDS.information_rate)
+    rows = np.sqrt(rate / THRESHOLDS.information_rate) * information.rows(*motion.whole_states(times))
     of_motion = np.einsum("psi,psj->ij", rows, rows, optimize=True)
     of_postures = np.einsum("psi,psj->ij", choice.rows, choice.rows, optimize=True)
     done = {roadmap.move(a, b) for a, b in itertools.pairwise(order)}
-    unseen = np.array([k for k in range(len(roadmap.times)) if k not in done][:_UNSEEN], dtype=np.intp)
-    centres = information.centre_rows(choice.pool[:_UNSEEN])
+    unseen = np.array([k for k in range(len(roadmap.times)) if k not in done][: THRESHOLDS.unseen], dtype=np.intp)
+    centres = information.centre_rows(choice.pool[: THRESHOLDS.unseen])
     wrenches = information.physical(roadmap.plain_rows(unseen, rate))
 
     def left(M: Array) -> Uncertainty:
@@ -235,7 +249,7 @@ def _expected(
         return Uncertainty(gained(M), float(np.median(centre)), mass, force, moment)
 
     random = []
-    for _ in range(_RANDOM_SETS):
+    for _ in range(THRESHOLDS.random_sets):
         some = choice.pool_rows[rng.permutation(len(choice.pool))[: len(choice.q)]]
         random.append(left(np.einsum("psi,psj->ij", some, some, optimize=True)))
     usual = Uncertainty(

@@ -32,7 +32,7 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Remainder:
-    """What is uncertain after some samples, and what candidates would tell of it.
+    """What is uncertain after some samples, and what candidates would say of it.
 
     Attributes:
         covariance: Relative to what was uncertain before, shape (n, n).
@@ -117,11 +117,11 @@ def choose_standing(
     is_over: Callable[[], bool],
     progress: Callable[[str], None] = lambda _: None,
 ) -> StandingChoice:
-    """Choose postures for what the ground's wrench at rest tells of the robot's parameters.
+    """Choose postures for what the ground's wrench at rest says of the robot's parameters.
 
     Args:
         source: Where random postures come from.
-        information: What they tell.
+        information: What they say.
         count: How many to choose.
         candidates: How many random ones to choose them from.
         samples: How many samples are measured at each.

@@ -25,7 +25,7 @@ _AT_A_TIME = 400
 _ROUNDS = 60
 """How often, at most."""
 
-_FEWEST = 10
+_FEWEST_POSTURES = 10
 """Fewer postures than this are nothing to choose from."""
 
 _HOPELESS = 6000
@@ -94,7 +94,7 @@ class StandingPool:
         """
         found, tried = np.zeros((0, len(self.home))), 0
         for _ in range(_ROUNDS):
-            if tried >= _RARE_AFTER and _FEWEST <= len(found) < _RARE * tried:
+            if tried >= _RARE_AFTER and _FEWEST_POSTURES <= len(found) < _RARE * tried:
                 fresh, _ = self.near(found[rng.integers(len(found), size=_AT_A_TIME)], _GROWTH, rng)
             else:
                 q = self._closed(self._random(rng))
@@ -102,9 +102,9 @@ class StandingPool:
                 fresh, tried = q[self.limits.allows_at_rest(q)], tried + _AT_A_TIME
             found = np.concatenate([found, fresh])
             is_hopeless = not len(found) and tried >= _HOPELESS
-            if len(found) >= count or is_hopeless or (is_over() and len(found) >= _FEWEST):
+            if len(found) >= count or is_hopeless or (is_over() and len(found) >= _FEWEST_POSTURES):
                 break
-        if len(found) < min(count, _FEWEST):
+        if len(found) < min(count, _FEWEST_POSTURES):
             raise NoBalanceError(
                 f"only {len(found)} of {tried} random postures of '{self.limits.robot.name}' are in balance within all "
                 "limits; allow a smaller margin or clearance, more joints in [excitation.balance] balance, or another "

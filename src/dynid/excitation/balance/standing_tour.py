@@ -28,7 +28,7 @@ _SAMPLES = 60
 """Samples of those that keep all limits there."""
 
 _INFORMING = 8
-"""Samples of a move that stand for what it tells."""
+"""Samples of a move that stand for what it says."""
 
 _FINE_RATE = 250.0
 """Rate [Hz] at which the chosen moves are timed."""
@@ -46,7 +46,7 @@ class Roadmap:
         stops: How many of them, from the second on, are to be visited; the others are only passed.
         pairs: Both ends of each move, shape (moves, 2).
         times: How long each takes [s], shape (moves,).
-        rows: What each tells, shape (moves, rows, base).
+        rows: What each says, shape (moves, rows, base).
     """
 
     q: Array
@@ -93,7 +93,7 @@ class Roadmap:
         return which, self.pairs[which].sum(axis=1) - here
 
     def plain_rows(self, moves: Indices, rate: float) -> Array:
-        """What single samples of moves tell, six rows each, shape (samples, 6, base).
+        """What single samples of moves say, six rows each, shape (samples, 6, base).
 
         Args:
             moves: Indices of the moves.
@@ -129,7 +129,7 @@ def roadmap_of(
 
     Args:
         limits: The limits.
-        information: What moves tell.
+        information: What moves say of parameters.
         home: Where the robot starts and ends, shape (nq,).
         stops: Postures that are to be visited, shape (stops, nq).
         passed: Others that ways may lead through, shape (others, nq).
