@@ -23,6 +23,8 @@ from dynid.robot.pinocchio import to_pinocchio
 
 TALOS = "talos_data/robots/talos_reduced.urdf"
 TWO_SOLES = ("left_sole_link", "right_sole_link")
+G1 = "g1_description/urdf/g1_29dof_rev_1_0.urdf"
+SOLES_OF_G1 = ("left_ankle_roll_link", "right_ankle_roll_link")
 GO1 = "go1_description/urdf/go1.urdf"
 FOUR_FEET = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
 

@@ -28,7 +28,7 @@ from dynid.excitation.balance.standing_pool import NoBalanceError, moved_base
 from dynid.excitation.balance.support_polygon import SupportPolygon
 from dynid.excitation.balance.wrench_information import WrenchInformation, covariance_of, parameter_uncertainty
 from dynid.excitation.exciting_motion import BrokenLimitError
-from tests.standing_robots import FOUR_FEET, GO1, TALOS, TWO_SOLES, Standing, robot_path, source_of
+from tests.standing_robots import FOUR_FEET, G1, GO1, SOLES_OF_G1, TALOS, TWO_SOLES, Standing, robot_path, source_of
 
 STANCES = [(TALOS, TWO_SOLES), (TALOS, TWO_SOLES[:1]), (GO1, FOUR_FEET), (GO1, FOUR_FEET[:3])]
 SMALL: dict[str, Any] = {"collisions": False, "candidates": 50, "postures": 3, "hold": 0.2, "time_limit": 0.5}
@@ -230,6 +230,16 @@ def test_feet_stand_where_they_are_put() -> None:
     assert good.all()
     for foot, T in zip(stance.feet, model.foot_poses(q[0]), strict=True):
         assert np.allclose([*T[:2, 3], np.arctan2(T[1, 0], T[0, 0])], place[foot.body], atol=1e-9)
+
+
+def test_straight_legs_are_bent_before_anything_is_drawn() -> None:
+    source = source_of(G1, SOLES_OF_G1)  # its file has no standing posture, and zero is straight
+    assert source.limits.legs.bend(source.limits.stance.posture[None])[0] < 1e-3
+    assert source.limits.legs.bend(source.home[None])[0] > 0.02
+    lower = source.home[None] - 0.1 * np.eye(len(source.home))[2]
+    assert source.limits.legs.closed(lower)[1].all()
+    knee = source.limits.robot.joint("left_knee_joint")
+    assert source.limits.legs.closed(lower)[0][0, knee.q] > source.home[knee.q] > 0.1
 
 
 def test_a_base_step_follows_its_own_axes() -> None:

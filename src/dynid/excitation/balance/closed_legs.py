@@ -128,6 +128,14 @@ class ClosedLegs:
         """How all feet move per velocity of all coordinates, shape (samples, rows of all, nv)."""
         return np.concatenate([self._jacobian(foot, frames) for foot in self.stance.feet], axis=1)
 
+    def bend(self, q: Array) -> Array:
+        """How far from straight all legs are: the smallest singular value of any [m], shape (samples,)."""
+        if self.stance.is_single:
+            return np.full(len(q), np.inf)
+        frames = self.frames(q)
+        legs = (self._jacobian(foot, frames)[:, :, foot.leg] for foot in self.stance.feet)
+        return np.asarray(np.min([np.linalg.svd(J, compute_uv=False)[:, -1] for J in legs], axis=0))
+
     def follow(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Velocities and accelerations with the dependent ones that leave the feet at rest.
 

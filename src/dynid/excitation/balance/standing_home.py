@@ -14,6 +14,12 @@ _LOWER = (0.0, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15)
 """How much lower than in the standing posture the base may be, relative to the length of the legs: straight ones
 bend."""
 
+_BENT = 0.02
+"""Legs are bent above this singular value of their Jacobian [m]: the way a knee bends is clear then."""
+
+_RANGE = 0.05
+"""Distance of joints from the ends of their ranges that is looked for, relative to half of these."""
+
 _GUESSES = 12
 """Random postures of the legs from which each is tried, beside the standing one."""
 
@@ -43,9 +49,11 @@ def home_of(limits: StandingLimits, moving: MovingCoordinates, rng: np.random.Ge
             tried[1:, 7 + joints] = 0.5 * (posture[7 + joints] + drawn)
         closed, good = limits.legs.closed(tried)
         slack = np.where(good, limits.range_slack(closed), -np.inf)
-        if slack[0] >= 0.05 or slack.max() >= 0.05 or (part == _LOWER[-1] and slack.max() >= 0.0):
-            best = closed[0] if slack[0] >= 0.05 else closed[np.argmax(slack)]
-            return _steadied(limits, moving, best)
+        slack = np.where(limits.legs.bend(closed) >= _BENT, slack, slack - _RANGE)
+        if slack[0] >= _RANGE:
+            return _steadied(limits, moving, closed[0])
+        if slack.max() >= _RANGE or (part == _LOWER[-1] and slack.max() >= 0.0):
+            return _steadied(limits, moving, closed[np.argmax(slack)])
         if stance.is_single:
             return _steadied(limits, moving, closed[0])
     feet = ", ".join(f"'{foot.body}'" for foot in stance.feet)

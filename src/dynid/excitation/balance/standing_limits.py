@@ -207,6 +207,19 @@ class StandingLimits:
             return np.zeros((len(frames[0][1]), 0))
         return np.stack([_height(solid, *frames[solid.link]) for solid in self.above_floor], axis=1)
 
+    def shares_at_rest(self, q: Array) -> dict[str, float]:
+        """The shares of postures that keep each kind of limit, for messages."""
+        if not len(q):
+            return {}
+        wrench, torques = self.wrench.torques(q)
+        strong = (np.abs(torques) <= THRESHOLDS.torque_part * self.efforts)[:, self.joints].all(axis=1)
+        return {
+            "ranges": float(np.mean(self.range_slack(q) >= 2.0 * THRESHOLDS.range_reserve)),
+            "balance": float(np.mean(self.balance_slack(wrench) >= self.reserve)),
+            "torques": float(np.mean(strong)),
+            "distances": float(np.mean(self.apart(q, self.clearance + THRESHOLDS.clearance_reserve))),
+        }
+
     def allows_at_rest(self, q: Array) -> Indices:
         """Indices of postures within all limits of a design, of postures with the feet in place (samples, nq)."""
         good = np.flatnonzero(self.range_slack(q) >= 2.0 * THRESHOLDS.range_reserve)

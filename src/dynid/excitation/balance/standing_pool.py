@@ -105,10 +105,13 @@ class StandingPool:
             if len(found) >= count or is_hopeless or (is_over() and len(found) >= _FEWEST_POSTURES):
                 break
         if len(found) < min(count, _FEWEST_POSTURES):
+            q = self._closed(self._random(rng))
+            reached, (q, _) = len(q), self._steadied(q, np.arange(len(q)), np.inf, rng)
+            kept = ", ".join(f"{part:.0%} keep {what}" for what, part in self.limits.shares_at_rest(q).items())
             raise NoBalanceError(
                 f"only {len(found)} of {tried} random postures of '{self.limits.robot.name}' are in balance within all "
-                "limits; allow a smaller margin or clearance, more joints in [excitation.balance] balance, or another "
-                "posture"
+                f"limits (legs reach {reached / _AT_A_TIME:.0%}; of these, {kept or 'none balance'}); allow a "
+                "smaller margin or clearance, more joints in [excitation.balance] balance, or another posture"
             )
         return found[:count]
 
