@@ -317,6 +317,23 @@ def test_an_experiment_file_says_what_the_robot_stands_on(tmp_path: Path) -> Non
     assert np.abs(found.v).max() <= 1.5
 
 
+MJCF = """<mujoco><worldbody><body name="trunk" pos="0.3 -0.2 0.7" euler="0 0 40"><freejoint/>
+<geom type="box" size="0.1 0.1 0.05" mass="5"/>
+<body name="lever" pos="0 0 0.1"><joint name="turn" axis="0 1 0" range="-60 60"/>
+<geom type="capsule" fromto="0 0 0 0 0 0.3" size="0.03" mass="1"/></body></body></worldbody></mujoco>"""
+
+
+def test_a_file_with_a_free_joint_of_its_own_stands_on_the_ground(tmp_path: Path) -> None:
+    path = tmp_path / "trunk.xml"
+    path.write_text(MJCF)
+    found = dynid.excite(path, stands_on="trunk", **SMALL)
+    height = 0.05  # the box stands on the ground
+    assert np.allclose(found.base_pose, [0.0, 0.0, height, 0.0, 0.0, 0.0, 1.0], atol=1e-9)
+    assert found.limits.stance.polygon is not None
+    assert found.limits.stance.polygon.inner_radius == pytest.approx(0.1, abs=1e-6)
+    assert found.broken == ()
+
+
 def test_a_motion_that_violates_a_limit_is_not_written(tmp_path: Path) -> None:
     found = dynid.excite("builtin:two_link", stands_on="base", bolted=True, **SMALL)
     worse = dataclasses.replace(found.checks[1], limit=(0.0, 1e-9))

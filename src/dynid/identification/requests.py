@@ -51,7 +51,10 @@ def excite(
 def excite(
     source: Robot | str | PathLike[str], terms: str | Sequence[str | Term] = (), **options: Any
 ) -> Excitation | CommandExcitation | BalancedExcitation:
-    """`dynid.excitation.recipe.excite`, also for the path of an experiment file, whose `[excitation]` says the rest."""
+    """`dynid.excitation.recipe.excite`, also for the path of an experiment file, whose `[excitation]` says the rest.
+
+    With `stands_on` it designs postures and motions in balance instead, as `excite_standing` describes.
+    """
     if asks_for_balance(source, options):
         return excite_standing(source, terms, **options)
     if _asks_for_commands(source, options):

@@ -79,13 +79,13 @@ def excite_standing(
         of_balance["stands_on"] = (of_balance["stands_on"],)
     stated = _as_dict(settings)
     if isinstance(source, Robot) or not is_experiment(source):
-        robot = as_robot(source, floating_base=True, lock=_held(source, lock), exact_frames=exact_frames)
+        robot = as_robot(source, lock=_held(source, lock), exact_frames=exact_frames)
     else:
         experiment = read_experiment(source, needs_logs=False)
         experiment = experiment.model_copy(update={"exact_frames": experiment.exact_frames or exact_frames})
         stated = {**experiment.excitation.model_dump(exclude_unset=True), **stated}
         robot = robot_of(experiment)
-        robot = as_robot(robot, floating_base=True, lock=_held(robot, lock))
+        robot = as_robot(robot, lock=_held(robot, lock))
     table = _as_dict(stated.pop("balance", None))
     table |= _given(of_balance)
     return excite_balanced(

@@ -101,7 +101,7 @@ def excite_balanced(
     if not time_limit > 0.0:
         raise InvalidRequestError(f"the time limit must be a positive number of seconds, not {time_limit:g}")
     with single_threaded_blas():
-        source, findings = _source(as_robot(robot, floating_base=True), stated, of_balance, rng)
+        source, findings = _source(as_robot(as_robot(robot), floating_base=True), stated, of_balance, rng)
         limits = source.limits
         information = WrenchInformation(
             limits.stance, of_balance.force_noise, of_balance.moment_noise, of_balance.uncertainty

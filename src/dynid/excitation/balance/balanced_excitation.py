@@ -18,8 +18,10 @@ import numpy as np
 from dynid import __version__
 from dynid.arrays import Array, finite_or_none
 from dynid.excitation.balance.balance_settings import BalanceSettings
+from dynid.excitation.balance.closed_legs import quaternions
 from dynid.excitation.balance.standing_limits import StandingLimits
 from dynid.excitation.balance.standing_motion import StandingMotion
+from dynid.excitation.balance.tree_motion import frames_of
 from dynid.excitation.exciting_motion import SCHEMA, BrokenLimitError
 from dynid.excitation.limits.limit import Check
 from dynid.excitation.settings import ExcitationSettings
@@ -188,7 +190,12 @@ class BalancedExcitation:
     @property
     def base_pose(self) -> Array:
         """Position x, y, z [m] and quaternion x, y, z, w of the base in the world, shape (samples, 7)."""
-        return self._samples[0][:, :7]
+        return self._base_poses(self._samples[0])
+
+    def _base_poses(self, q: Array) -> Array:
+        """Poses of the base in the world: MJCF counts positions of a free joint from where the file puts the base."""
+        R, p = frames_of(self.robot, [0], q)[0]
+        return np.column_stack([p, quaternions(R)])
 
     @property
     def broken(self) -> tuple[Check, ...]:
@@ -284,12 +291,12 @@ class BalancedExcitation:
         q, v, a = self._samples
         head = ["t", *(f"{what}_{name}" for what in "qva" for name in self.joints)]
         head += [f"base_{name}" for name in _BASE_COLUMNS]
-        return self._written(head, np.column_stack([self.t, q[:, 7:], v[:, 6:], a[:, 6:], q[:, :7]]))
+        return self._written(head, np.column_stack([self.t, q[:, 7:], v[:, 6:], a[:, 6:], self.base_pose]))
 
     def _posture_table(self) -> str:
         """The postures: when the robot rests in each, and where all joints and the base are."""
         head = ["t_begin", "t_end", *(f"q_{name}" for name in self.joints), *(f"base_{name}" for name in _BASE_COLUMNS)]
-        return self._written(head, np.column_stack([self.holds, self.postures[:, 7:], self.postures[:, :7]]))
+        return self._written(head, np.column_stack([self.holds, self.postures[:, 7:], self._base_poses(self.postures)]))
 
     def _written(self, head: list[str], rows: Array) -> str:
         stream = io.StringIO()
