@@ -35,7 +35,10 @@ SourceArgument = Annotated[
     ),
 ]
 TimeLimitOption = Annotated[
-    float, typer.Option("--time-limit", help="Stop after this time [s], with the best trajectory so far.")
+    float | None,
+    typer.Option(
+        "--time-limit", help="Stop after this time [s], with the best so far. Default: 20; with --stands-on 300."
+    ),
 ]
 CriterionOption = Annotated[
     str, typer.Option(help="Criterion: condition, determinant, trace, smallest, or a sum: condition + 0.5*trace.")
@@ -142,6 +145,29 @@ PositionNoiseOption = Annotated[
 AmplitudeOption = Annotated[
     list[str], typer.Option(metavar="VALUE", help="Largest distance of --commands from the start [rad or m].")
 ]
+StandsOnOption = Annotated[
+    list[str],
+    typer.Option(
+        "--stands-on",
+        metavar="BODY",
+        help="Postures and motions in balance instead, for the ground's wrench: the feet, or the base.",
+    ),
+]
+IdentifyOption = Annotated[
+    list[str],
+    typer.Option(metavar="JOINT", help="With --stands-on: joints to identify with. Default: all."),
+]
+BalanceOption = Annotated[
+    list[str], typer.Option(metavar="JOINT", help="With --stands-on: joints that may move to keep the balance.")
+]
+MarginOption = Annotated[
+    float | None,
+    typer.Option(help="With --stands-on: distance of the zero-moment point from the edges of the polygon [m]."),
+]
+HalfSizeOption = Annotated[
+    str, typer.Option("--half-size", metavar="X,Y", help="With --stands-on: half length and width of each sole [m].")
+]
+BoltedOption = Annotated[bool, typer.Option("--bolted", help="With --stands-on: the feet are bolted to the ground.")]
 CollisionsOption = Annotated[
     bool,
     typer.Option("--no-collisions", help="Ignore collisions of the robot with itself, the floor, walls and boxes."),
@@ -171,7 +197,7 @@ AllowOption = Annotated[
 
 def excite(
     source: SourceArgument,
-    time_limit: TimeLimitOption = 20.0,
+    time_limit: TimeLimitOption = None,
     criterion: CriterionOption = "",
     out: Annotated[Path | None, typer.Option("--out", help="Folder to write the trajectory to.")] = None,
     formats: FormatOption = [],  # noqa: B006 (Typer copies it)
@@ -206,6 +232,12 @@ def excite(
     command_rate: CommandRateOption = None,
     position_noise: PositionNoiseOption = [],  # noqa: B006
     amplitude: AmplitudeOption = [],  # noqa: B006
+    stands_on: StandsOnOption = [],  # noqa: B006
+    identify: IdentifyOption = [],  # noqa: B006
+    balance: BalanceOption = [],  # noqa: B006
+    margin: MarginOption = None,
+    half_size: HalfSizeOption = "",
+    bolted: BoltedOption = False,
     no_collisions: CollisionsOption = False,
     clearance: ClearanceOption = None,
     floor: FloorOption = None,
@@ -222,21 +254,26 @@ def excite(
 ) -> None:
     """Design an exciting trajectory within the robot's limits.
 
-    Or static postures (--postures), runs for friction (--friction-runs), or commanded positions that separate delay,
-    armature and damping of a robot without torque sensors (--commands). Limits that neither the robot's file nor an
+    Or static postures (--postures), runs for friction (--friction-runs), postures and motions of a standing robot in
+    balance (--stands-on), or commanded positions that separate delay, armature and damping of a robot without torque
+    sensors (--commands). Limits that neither the robot's file nor an
     option states are assumed, and named. The robot is kept away from itself, the floor, walls and boxes.
     """
     given = dict(locals())
     with errors_in_words(), steps_shown() as step:
         step("Finding the identifiable parameters")
+        from dynid.cli.excite_balance import asks_to_stand, designed_balance, show_balance
         from dynid.cli.excite_commands import asks_for_commands, designed_commands, show_commands
 
-        _require_one_kind(given)
-        if asks_for_commands(given):
-            data = designed_commands(given, _settings(given), step)
-            shown = show_commands
+        if asks_to_stand(given):
+            data, shown = designed_balance(given, _settings(given), step), show_balance
         else:
-            data, shown = _designed(given, step), show_excitation
+            given["time_limit"] = _TIME_LIMIT if time_limit is None else time_limit
+            _require_one_kind(given)
+            if asks_for_commands(given):
+                data, shown = designed_commands(given, _settings(given), step), show_commands
+            else:
+                data, shown = _designed(given, step), show_excitation
     if json_output:
         echo_json(data)
     else:
@@ -301,6 +338,9 @@ def _criterion(experiment: Experiment) -> str:
     settings = experiment.excitation
     return settings.criterion if settings.postures is None else settings.posture_criterion
 
+
+_TIME_LIMIT = 20.0
+"""When designs stop [s] where nothing else is asked for, those in balance excepted."""
 
 _PLAIN = (
     *("family", "waypoints", "degree", "harmonics", "period", "rate", "criterion"),

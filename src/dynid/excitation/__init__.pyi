@@ -1,4 +1,7 @@
 # What the room offers to the others; names are imported when they are first asked for.
+from .balance.balance_recipe import BALANCE_TIME_LIMIT, excite_balanced
+from .balance.balance_settings import BalanceSettings
+from .balance.balanced_excitation import BalancedExcitation
 from .collision.collision_model import CollisionModel, Nearest
 from .collision.solids import Solid
 from .collision.stated_collisions import collisions_of
@@ -24,6 +27,9 @@ from .waypoint_motion import motion_through
 
 __all__ = [
     "ASSUMED",
+    "BALANCE_TIME_LIMIT",
+    "BalanceSettings",
+    "BalancedExcitation",
     "Check",
     "ClearanceLimit",
     "CollisionModel",
@@ -43,6 +49,7 @@ __all__ = [
     "collisions_of",
     "double_s",
     "excite",
+    "excite_balanced",
     "joint_limits",
     "motion_through",
     "problem_of",

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field, model_validator
 
+from dynid.excitation.balance.balance_settings import BalanceSettings
 from dynid.settings import Count, Name, Number, PerJoint, Positive, Table
 
 Vector = tuple[Number, Number, Number]
@@ -130,6 +131,7 @@ class ExcitationSettings(Table):
     command_rate: Positive | None = None
     position_noise: JointLimit | None = None
     amplitude: JointLimit | None = None
+    balance: BalanceSettings | None = None
 
     @property
     def posture_criterion(self) -> str:
@@ -166,6 +168,12 @@ class ExcitationSettings(Table):
         of_commands = ("duration", "command_rate", "position_noise", "amplitude")
         if not self.commands and (key := next((one for one in of_commands if getattr(self, one) is not None), None)):
             raise ValueError(f"'{key}' belongs to designed commands; add commands = true (--commands), or leave it out")
+        others = (self.postures is not None, self.friction_runs, self.commands, self.payload is not None)
+        if self.balance is not None and any(others):
+            raise ValueError(
+                "a robot that stands in [excitation.balance] has postures of its own (excitation.balance.postures), "
+                "and no friction runs, commands or motions for a payload; leave these out"
+            )
         if self.prior_std and self.scale != "none":
             raise ValueError("columns are scaled by 'scale' or by 'prior_std', not by both")
         return self

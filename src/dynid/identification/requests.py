@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation import Factors
-from dynid.excitation import Excitation, ExcitationSettings, Followable, robot_of_motion
+from dynid.excitation import BalancedExcitation, Excitation, ExcitationSettings, Followable, robot_of_motion
 from dynid.excitation.recipe import excite as excite_robot
 from dynid.excitation.recipe import with_grippers_held
 from dynid.experiment import Experiment, checked_table, is_experiment, read_experiment
@@ -17,6 +17,7 @@ from dynid.identification.command_excitation import CommandExcitation, design_co
 from dynid.identification.log_reading import read
 from dynid.identification.result import Result, ResultError
 from dynid.identification.result_files import load_result
+from dynid.identification.standing_requests import asks_for_balance, excite_standing
 from dynid.identification.task import robot_of, task_of
 from dynid.logs import Control, Log, Processing, transmission_of
 from dynid.model import Term, is_auto
@@ -35,14 +36,27 @@ def excite(  # pyright: ignore[reportOverlappingOverload]  # the other one has n
     **options: Any,
 ) -> CommandExcitation: ...
 @overload
+def excite(  # pyright: ignore[reportOverlappingOverload]  # the last one does not say what it stands on
+    source: Robot | str | PathLike[str],
+    terms: str | Sequence[str | Term] = (),
+    *,
+    stands_on: Sequence[str] | str,
+    **options: Any,
+) -> BalancedExcitation: ...
+@overload
 def excite(
     source: Robot | str | PathLike[str], terms: str | Sequence[str | Term] = (), **options: Any
 ) -> Excitation: ...
 @wraps(excite_robot)
 def excite(
     source: Robot | str | PathLike[str], terms: str | Sequence[str | Term] = (), **options: Any
-) -> Excitation | CommandExcitation:
-    """`dynid.excitation.recipe.excite`, also for the path of an experiment file, whose `[excitation]` says the rest."""
+) -> Excitation | CommandExcitation | BalancedExcitation:
+    """`dynid.excitation.recipe.excite`, also for the path of an experiment file, whose `[excitation]` says the rest.
+
+    With `stands_on` it designs postures and motions in balance instead, as `excite_standing` describes.
+    """
+    if asks_for_balance(source, options):
+        return excite_standing(source, terms, **options)
     if _asks_for_commands(source, options):
         return excite_commands(source, terms, **options)
     if isinstance(source, Robot) or not is_experiment(source):

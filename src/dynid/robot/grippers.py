@@ -130,7 +130,7 @@ def srdf_file(robot_file: Path, name: str) -> Path | None:
         others = sorted(folder.glob("*.srdf"))[:20] if folder.is_dir() else []
         for other in others:
             root = _srdf(other)
-            if root is not None and root.get("name") == name:
+            if root is not None and root.get("name", "").lower() == name.lower():
                 return other
     return None
 

@@ -1,0 +1,1 @@
+"""Postures and motions of robots that stand on the ground, in balance."""
