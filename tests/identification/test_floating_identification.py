@@ -15,7 +15,7 @@ from dynid.robot import Robot
 from dynid.robot.assembly import assemble
 from dynid.robot.description import BodyDescription, Description, JointDescription
 from dynid.robot.joints import JointKind
-from tests.floating_logs import Motion, needed, smooth_motion
+from tests.floating_logs import RATE, Motion, needed, smooth_motion
 from tests.strategies import random_inertia
 
 PLAIN = {"fit": False}
@@ -296,7 +296,6 @@ def test_feet_that_both_rest_are_where_the_log_has_them() -> None:
     from dynid.logs.floating_body import base_poses, contact_torques
     from dynid.logs.processing.signals import eighth_order
     from dynid.model.standing import Standing
-    from tests.floating_logs import RATE
 
     robot = two_feet(5)
     apart = np.zeros(robot.nq)
@@ -337,3 +336,55 @@ def test_offsets_of_sensors_are_parameters_of_a_term(robot: Robot, motion: Motio
     found = {row.name: row.value for row in result.parameters}
     assert found["oFz6"] == pytest.approx(3.0, abs=1e-6)
     assert specification(result.model.terms[0]) == terms[0]
+
+
+def test_delays_are_of_joint_torques_alone(robot: Robot, motion: Motion, truth: Array) -> None:
+    rows, late = needed(robot, motion, truth), 0.05
+    shift = round(late * RATE)
+    torque = np.vstack([np.zeros((shift, 6)), rows[:-shift, 6:]])
+    whole = log_of(motion, torque=torque, contacts=[Contact("base", rows[:, :6])])
+    result = dynid.identify(robot, whole[2 * shift :], drive={"delay": late}, physical=PLAIN)
+    assert errors(result, truth).max() < 1e-6
+
+
+def test_gear_ratios_are_of_the_joints_of_a_floating_robot(robot: Robot, motion: Motion, truth: Array) -> None:
+    rows, ratios = needed(robot, motion, truth), np.array([50.0, 40, 30, 20, 10, 5])
+    log = Log(
+        time=motion.t,
+        position=motion.q[:, 7:] * ratios,
+        torque=rows[:, 6:] / ratios,
+        base_pose=motion.q[:, :7],
+        contacts=[Contact("base", rows[:, :6])],
+    )
+    drive = {"ratios": ratios.tolist(), "positions": "motor", "torques": "motor"}
+    result = dynid.identify(robot, log, drive=drive, physical=PLAIN)
+    assert errors(result, truth).max() < 1e-7
+
+
+def test_a_spike_of_a_force_sensor_is_repaired_and_said(robot: Robot, motion: Motion, truth: Array) -> None:
+    wrench = needed(robot, motion, truth)[:, :6].copy()
+    wrench[1000, 2] += 5000.0
+    result = dynid.identify(robot, log_of(motion, contacts=[Contact("base", wrench)]), physical=PLAIN)
+    assert "processing-outliers" in [finding.code for finding in result.findings]
+    assert errors(result, truth).max() < 1e-3
+
+
+def test_a_spike_in_a_log_with_spherical_joints_is_repaired() -> None:
+    robot = ball_arm(floating=False)
+    motion = smooth_motion(robot, turn=0.8)
+    torque = needed(robot, motion).copy()
+    torque[1000, 3] += 500.0
+    result = dynid.identify(robot, Log(time=motion.t, position=motion.q, torque=torque), physical=PLAIN)
+    assert errors(result, robot.parameters).max() < 1e-3
+
+
+def test_a_fixed_robot_takes_no_contacts() -> None:
+    log = Log(time=np.arange(100) / 100.0, position=np.zeros((100, 6)), torque=np.zeros((100, 6)), contacts=[])
+    with pytest.raises(InvalidRequestError, match="floating_base"):
+        dynid.identify("builtin:ur5", log)
+
+
+def test_offsets_need_a_sensor_in_every_log(robot: Robot, motion: Motion) -> None:
+    contacts = [Contact("base", np.ones((len(motion.t), 6)))]
+    with pytest.raises(InvalidRequestError, match="contact_offset"):
+        dynid.identify(robot, log_of(motion, contacts=contacts), ["contact_offset:wrist_3_link"])

@@ -11,7 +11,11 @@ from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.logs.floating_body import FloatingBody, base_poses, contact_torques
 from dynid.model import link_pose
 from dynid.robot import Robot, place_of_body, pose
+from dynid.robot.assembly import assemble
+from dynid.robot.description import BodyDescription, Description, JointDescription
+from dynid.robot.joints import JointKind
 from tests.floating_logs import needed, smooth_motion
+from tests.strategies import random_inertia, random_pose
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +132,12 @@ def test_poses_and_contacts_that_cannot_be_are_refused(given: dict, error: type[
     "make",
     [
         lambda: Contact("base", np.zeros((2, 4))),
-        lambda: Contact("base", np.full((1, 6), np.nan)),
+        lambda: Contact("base", "abc"),
+        lambda: Contact(3),
+        lambda: Log(time=np.zeros(1), position=np.zeros((1, 1)), contacts=[Contact("base", np.full((1, 6), np.nan))]),
+        lambda: Log(time=np.zeros(1), position=np.zeros((1, 1)), contacts="base"),
+        lambda: Log(time=np.zeros(1), position=np.zeros((1, 1)), contacts=[], stance=5),
+        lambda: Log(time=np.zeros(1), position=np.zeros((1, 1)), contacts=[], stance=("base", np.eye(4))),
         lambda: Contact("base", pose=np.eye(3)),
         lambda: Stance("base", 2.0 * np.eye(4)),
     ],
@@ -146,3 +155,38 @@ def test_parts_of_a_log_have_parts_of_its_wrenches() -> None:
     assert part.contacts[0].wrench.tolist() == [wrench[1].tolist()]  # type: ignore[union-attr]
     assert part.missing is not None
     assert part.missing.all()
+
+
+def test_a_base_that_its_file_puts_elsewhere_is_where_the_pose_says() -> None:
+    description = Description(
+        "tilted",
+        "tilted",
+        (BodyDescription("trunk", random_inertia(np.random.default_rng(0))),),
+        (JointDescription("free", JointKind.FREE_FLYER, None, "trunk", random_pose(np.random.default_rng(1), False)),),
+    )
+    robot = assemble(description)
+    T = pose(Rotation.from_rotvec([0.3, -0.1, 0.2]).as_matrix(), np.array([0.5, -0.2, 1.0]))
+    seen = np.hstack([T[:3, 3], Rotation.from_matrix(T[:3, :3]).as_quat()])
+    for where in ({"base_pose": np.tile(seen, (2, 1))}, {"stance": Stance("trunk", T)}):
+        log = Log(time=np.array([0.0, 0.1]), position=np.zeros((2, 0)), torque=np.zeros((2, 0)), contacts=[], **where)
+        q = FloatingBody(DynamicModel(robot)).positions(log, log.position)
+        rotation, origin = link_pose(robot, 0, q)
+        np.testing.assert_allclose(rotation[0], T[:3, :3], atol=1e-12)
+        np.testing.assert_allclose(origin[0], T[:3, 3], atol=1e-12)
+
+
+def test_gaps_of_poses_and_wrenches_are_filled_whatever_the_signs_of_quaternions(robot: Robot) -> None:
+    motion = smooth_motion(robot, 2.0, turn=1.0)
+    poses, wrench = motion.q[:, :7].copy(), needed(robot, motion)[:, :6].copy()
+    poses[200:, 3:] *= -1.0
+    poses[199:202] = np.nan
+    wrench[100] = np.nan
+    log = Log.with_gaps(
+        motion.t, motion.q[:, 7:], base_pose=poses, contacts=[Contact("base", wrench), Contact("wrist_3_link")]
+    )
+    assert log.base_pose is not None
+    assert log.contacts is not None
+    sign = np.sign(np.sum(log.base_pose[0, 3:] * motion.q[0, 3:7]))
+    np.testing.assert_allclose(sign * log.base_pose[:, 3:], motion.q[:, 3:7], atol=1e-5)
+    np.testing.assert_allclose(log.contacts[0].wrench, needed(robot, motion)[:, :6], rtol=1e-3, atol=0.1)
+    assert log.contacts[1].wrench is None

@@ -162,3 +162,15 @@ def test_feet_that_slip_are_named(robot: Robot, good: Log) -> None:
     assert good.contacts is not None
     lifted = good.contacts[1].changed(lambda w: 0.0 * w)
     assert "contact-slips" not in codes(robot, replace(good, contacts=[good.contacts[0], lifted]))
+
+
+def test_a_gap_of_time_is_no_jump(robot: Robot) -> None:
+    log, q = standing_log(robot, 3)
+    gone = np.r_[0:300, 500 : len(log)]
+    assert codes(robot, replace(log, stance=None, base_pose=q[:, :7]).at(gone)) == []
+
+
+def test_a_robot_that_stands_on_nothing_is_named(robot: Robot, good: Log) -> None:
+    torque = np.zeros((len(good), good.position.shape[1]))
+    nothing = replace(good, contacts=[], torque=torque, missing=None)
+    assert "contact-forces-small" in codes(robot, nothing)

@@ -106,6 +106,11 @@ def read_log(
     stated = {role: columns for role, columns in stated.items() if columns is not None}
     common: dict[str, Any] = {"rows": rows, "seconds": seconds, "name": name or files[0].name, "weight": weight}
     common |= {"static": static}
+    if contacts is not None and not isinstance(contacts, Mapping):
+        raise InvalidRequestError(
+            "contacts of a file are a mapping from bodies to the columns of their wrenches, such as "
+            '{"left_foot": "L_*", "right_foot": None}'
+        )
     if contacts is not None:
         common["contact"] = tuple(
             {"body": body, "wrench": None if columns is None else _quantity(files[0], columns, "wrench", units or {})}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,20 +41,33 @@ class Contact:
     pose: Array | None = None
 
     def __post_init__(self) -> None:
+        require_name(self.body, "a contact")
         if self.wrench is not None:
-            given = np.asarray(self.wrench, dtype=np.float64)
+            given = as_numbers(self.wrench, f"the wrench on '{self.body}'")
             if given.ndim != 2 or given.shape[1] not in (FORCES, WRENCH):
                 raise ShapeError(f"the wrench on '{self.body}'", f"(samples, {WRENCH})", given.shape)
-            if not np.isfinite(given).all():
-                at = int(np.flatnonzero(~np.isfinite(given).all(axis=1))[0])
-                raise InvalidRequestError(
-                    f"the wrench on '{self.body}' is NaN or infinite in sample {at}; cut the log there, or leave the "
-                    "wrench out where it was not measured"
-                )
             wrench = given if given.shape[1] == WRENCH else np.hstack([given, np.zeros_like(given)])
             object.__setattr__(self, "wrench", frozen(wrench))
         if self.pose is not None:
             object.__setattr__(self, "pose", checked_pose(self.pose, f"the plate under '{self.body}'"))
+
+    def require_samples(self, count: int) -> None:
+        """Refuse a wrench that has another number of samples than its log, or holes.
+
+        Raises:
+            ShapeError: If it has another number.
+            InvalidRequestError: If numbers are NaN or infinite.
+        """
+        if self.wrench is None:
+            return
+        if len(self.wrench) != count:
+            raise ShapeError(f"the wrench on '{self.body}'", f"({count}, {WRENCH})", self.wrench.shape)
+        holes = np.flatnonzero(~np.isfinite(self.wrench).all(axis=1))
+        if len(holes):
+            raise InvalidRequestError(
+                f"the wrench on '{self.body}' is NaN or infinite in sample {holes[0]}; give it as Log.with_gaps(...), "
+                "which fills short gaps, or leave it out where it was not measured"
+            )
 
     def changed(self, change: Callable[[Array], Array]) -> Contact:
         """The contact with another wrench, such as some of the samples."""
@@ -75,8 +88,62 @@ class Stance:
     pose: Array | None = None
 
     def __post_init__(self) -> None:
+        require_name(self.body, "a stance")
         if self.pose is not None:
             object.__setattr__(self, "pose", checked_pose(self.pose, f"'{self.body}'"))
+
+    @staticmethod
+    def several(stated: object) -> tuple[Stance, ...]:
+        """Bodies that rest, of what users write: one or several, each by name or as a `Stance`.
+
+        Raises:
+            InvalidRequestError: If it is something else.
+        """
+        parts = stated if isinstance(stated, Sequence) and not isinstance(stated, str) else (stated,)
+        for part in parts:
+            if not isinstance(part, Stance | str):
+                raise InvalidRequestError(
+                    f"stance is the name of a body, a dynid.Stance(body, pose) or a list of these, not {part!r:.60}"
+                )
+        return tuple(Stance(part) if isinstance(part, str) else part for part in parts)
+
+
+def contacts_of(stated: object) -> tuple[Contact, ...]:
+    """Contacts, of what users write: one, or several.
+
+    Raises:
+        InvalidRequestError: If it is something else.
+    """
+    parts = (stated,) if isinstance(stated, Contact) else stated
+    if not isinstance(parts, Iterable) or isinstance(parts, str):
+        raise InvalidRequestError(f"contacts must be a list of dynid.Contact objects, not {stated!r:.60}")
+    found = tuple(parts)
+    for part in found:
+        if not isinstance(part, Contact):
+            raise InvalidRequestError(f"contacts must be dynid.Contact objects, not {part!r:.60}")
+    return found
+
+
+def require_name(body: object, what: str) -> None:
+    """Refuse what is no name of a body.
+
+    Raises:
+        InvalidRequestError: If it is none.
+    """
+    if not isinstance(body, str):
+        raise InvalidRequestError(f"the body of {what} is a name of the robot's file, not {body!r:.60}")
+
+
+def as_numbers(values: object, what: str) -> Array:
+    """Something like an array as one of numbers.
+
+    Raises:
+        InvalidRequestError: If it holds something else.
+    """
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidRequestError(f"{what} must be an array of numbers: {error}") from error
 
 
 def checked_pose(pose: object, what: str) -> Array:
@@ -86,7 +153,7 @@ def checked_pose(pose: object, what: str) -> Array:
         ShapeError: If it has another shape.
         InvalidRequestError: If it is no rotation and translation.
     """
-    T = np.asarray(pose, dtype=np.float64)
+    T = as_numbers(pose, f"the pose of {what}")
     if T.shape != (4, 4):
         raise ShapeError(f"the pose of {what}", "(4, 4)", T.shape)
     R = T[:3, :3]

@@ -18,8 +18,8 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.logs.contacts import Contact, Stance
 from dynid.logs.log import POSE_COLUMNS, Log
-from dynid.logs.timing import with_steady_signs
-from dynid.model import DynamicModel, joint_torques, link_pose
+from dynid.logs.quaternions import with_steady_signs
+from dynid.model import ContactOffset, DynamicModel, joint_torques, link_pose
 from dynid.robot import Robot, place_of_body, pose, rotation_about
 
 
@@ -100,15 +100,35 @@ class FloatingBody:
                     f"'{self.robot.name}' flies freely, and no torques were measured: nothing has a scale then, and "
                     "only ratios of parameters show; give torques, or contacts with wrenches"
                 )
-        elif log.base_pose is not None or log.stance is not None:
-            raise InvalidRequestError(
-                f"the base of '{self.robot.name}' is fixed, and the log has a pose of it; load the robot with "
-                "floating_base=True (floating_base = true in the experiment), or leave the pose out"
-            )
+        else:
+            require_fixed(self.robot, log)
         for contact in log.contacts or ():
             place_of_body(self.robot, contact.body)
         for stance in log.standing:
             place_of_body(self.robot, stance.body)
+        self._require_contacts_of_terms(log)
+
+    def _require_contacts_of_terms(self, log: Log) -> None:
+        """Refuse a log without a sensor whose offsets are to be estimated."""
+        sensors = {
+            contact.body for contact in log.contacts or () if contact.wrench is not None and contact.pose is None
+        }
+        for term in self.model.terms:
+            lacking = [body for body in term.bodies if body not in sensors] if isinstance(term, ContactOffset) else []
+            if lacking:
+                raise InvalidRequestError(
+                    f"contact_offset is of a sensor in '{lacking[0]}', and the log {log.name or ''} has no wrench of "
+                    "one in that body (force plates have none); leave the body out of the term, or the log"
+                )
+
+    def with_steady_joints(self, positions: Array) -> Array:
+        """Logged positions in which signs of quaternions go on from sample to sample, shape (samples, columns)."""
+        found, skipped = positions.copy(), self.robot.nq - self.position_columns
+        for joint in self.robot.logged_joints:
+            if joint.kind.has_quaternion:
+                own = slice(joint.q.start - skipped, joint.q.stop - skipped)
+                found[:, own] = with_steady_signs(found[:, own])
+        return found
 
     def positions(self, log: Log, joint_positions: Array) -> Array:
         """Positions of the whole robot, shape (samples, nq).
@@ -121,31 +141,26 @@ class FloatingBody:
         first = POSE_COLUMNS if self.robot.has_floating_base else 0
         q[:, first:] = log.position
         q[:, self.single[0]] = joint_positions
-        for joint in self.robot.independent_joints:
-            if joint.kind.has_quaternion:
-                q[:, joint.q] = with_steady_signs(q[:, joint.q])
         if first:
-            q[:, :first] = self._base_poses(log, q)
+            q[:, :first] = self._base_positions(log, q)
         return q
 
-    def _base_poses(self, log: Log, q: Array) -> Array:
-        """Poses of the base, as logged or by the body that rests on the ground, shape (samples, 7)."""
-        if log.base_pose is not None:
-            return with_steady_signs(log.base_pose)
-        return with_steady_signs(base_poses(self.robot, log.standing[0], q))
+    def _base_positions(self, log: Log, q: Array) -> Array:
+        """Positions of the base, as logged or by the body that rests on the ground, shape (samples, 7)."""
+        poses = base_poses(self.robot, log.standing[0], q) if log.base_pose is None else log.base_pose
+        return with_steady_signs(base_positions(self.robot, poses))
 
     def torques(self, log: Log, torque: Array, q: Array) -> Array:
         """What was measured of each row [N m or N], shape (samples, rows).
 
         Args:
             log: The log, for its contacts.
-            torque: Torques of the joints of one axis, shape (samples, axes).
+            torque: Torques of the joints, with those of drives at the joints, shape (samples, torque columns).
             q: Positions of the whole robot, whose quaternions may have any length, shape (samples, nq).
         """
         found, q = np.zeros((len(q), self.robot.nv)), self.robot.normalised(q)
-        if log.torque.shape[1] == self.torque_columns:
-            found[:, self.robot.nv - self.torque_columns :] = log.torque  # those of spherical joints have no drives
-        found[:, self.single[1]] = torque
+        if torque.shape[1] == self.torque_columns:  # a log without torques may have another number of them
+            found[:, self.robot.nv - self.torque_columns :] = torque
         for contact in log.contacts or ():
             if contact.wrench is not None:
                 found += contact_torques(self.robot, contact, q)
@@ -170,8 +185,33 @@ class FloatingBody:
         return None if rows.all() else rows
 
 
+def require_fixed(robot: Robot, log: Log) -> None:
+    """Refuse a log with poses of a base, or contacts, of a robot whose base is fixed.
+
+    Raises:
+        InvalidRequestError: If it has one.
+    """
+    given = {"base_pose": log.base_pose, "stance": log.stance, "contacts": log.contacts}
+    what = next((name for name, value in given.items() if value is not None), None)
+    if what is not None:
+        raise InvalidRequestError(
+            f"the base of '{robot.name}' is fixed, and the log has {what}; load the robot with floating_base=True "
+            f"(floating_base = true in the experiment), or leave {what} out"
+        )
+
+
+def base_positions(robot: Robot, poses: Array) -> Array:
+    """Positions of a floating base, from where its file puts it, of poses in the world, both of shape (samples, 7)."""
+    from scipy.spatial.transform import Rotation
+
+    placement = robot.joints[0].placement
+    back = Rotation.from_matrix(placement[:3, :3]).inv()
+    turned = back * Rotation.from_quat(poses[:, 3:])
+    return np.hstack([back.apply(poses[:, :3] - placement[:3, 3]), turned.as_quat()])
+
+
 def base_poses(robot: Robot, stance: Stance, q: Array) -> Array:
-    """Poses of a floating base for which a body is where it rests, shape (samples, 7).
+    """Poses in the world of a floating base for which a body is where it rests, shape (samples, 7).
 
     Args:
         robot: The robot.

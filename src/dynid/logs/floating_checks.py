@@ -20,7 +20,7 @@ from dynid.logs.contacts import Contact
 from dynid.logs.floating_body import FloatingBody, contact_torques
 from dynid.logs.log import Log
 from dynid.logs.processing.signals import median
-from dynid.logs.timing import with_steady_signs
+from dynid.logs.quaternions import with_steady_signs
 from dynid.model import Chunk, DynamicModel, Times, link_pose
 from dynid.robot import Robot, place_of_body
 
@@ -62,6 +62,9 @@ class FloatingThresholds:
     jump: float = 10.0
     """Step of a pose beside those around it, in the largest usual ones (99 of 100), from which it jumps."""
 
+    gap: float = 1.5
+    """Step of time, in usual ones, across which a base may have moved by itself."""
+
     neighbours: int = 5
     """Steps of a pose whose median shows how it moves there: two of them may be wrong."""
 
@@ -99,7 +102,7 @@ def findings_on_floating(
     ]
     yield from _on_slips(log, body.robot, contacts, q)
     has_masses = all(body.robot.links[i].has_inertia for i in body.robot.solid_links)
-    if contacts and has_masses and all(one.wrench is not None for one in contacts) and body.robot.gravity.any():
+    if has_masses and all(one.wrench is not None for one in contacts) and body.robot.gravity.any():
         needed = DynamicModel(body.robot).inverse_dynamics(q, v, a)[:, :6]
         yield from _on_wrenches(body.robot, contacts, q, needed)
 
@@ -123,8 +126,9 @@ def _on_jumps(log: Log) -> Iterator[Finding]:
     if log.base_pose is None or len(log) < 10:
         return
     poses = with_steady_signs(log.base_pose)
-    moved = np.diff(poses, axis=0)
+    moved, gaps = np.diff(poses, axis=0), np.diff(log.time)
     apart = moved - median(moved, THRESHOLDS.neighbours)  # from how the base moves there
+    apart[gaps > THRESHOLDS.gap * np.median(gaps)] = 0.0
     steps = {"m": np.linalg.norm(apart[:, :3], axis=1), "rad": 2.0 * np.linalg.norm(apart[:, 3:], axis=1)}
     for unit, step in steps.items():
         limit = max(THRESHOLDS.jump * float(np.quantile(step, 0.99)), THRESHOLDS.jump_distance)
@@ -169,7 +173,11 @@ def _on_wrenches(robot: Robot, contacts: Sequence[Contact], q: Array, needed: Ar
     A total mass that is off does not count as a shift.
     """
     own = [contact_torques(robot, one, q)[:, :6] for one in contacts]
-    measured = np.sum(own, axis=0)
+    measured = np.sum([np.zeros_like(needed), *own], axis=0)
+    mass = float(sum(robot.links[i].parameters[0] for i in robot.solid_links))
+    weight = mass * float(np.linalg.norm(robot.gravity))
+    if np.sqrt(np.mean(np.sum(needed[:, :3] ** 2, axis=1))) < (1.0 - THRESHOLDS.light) * weight:
+        return  # it falls or flies, and what little is needed says nothing
     wrenches = [np.asarray(one.wrench) for one in contacts]
     share = float(np.sum(measured[:, :3] * needed[:, :3]) / np.sum(needed[:, :3] ** 2))
     frames = [SensorFrame.of(robot, one, q) for one in contacts]
@@ -183,9 +191,9 @@ def _on_wrenches(robot: Robot, contacts: Sequence[Contact], q: Array, needed: Ar
         yield Finding.of("contact-frame-turned", f"contact '{body}'", body=body, angle=angle, left=left)
         return
     if not THRESHOLDS.light < share < THRESHOLDS.heavy:
-        mass = float(sum(robot.links[i].parameters[0] for i in robot.solid_links))
         code = "contact-forces-small" if share < 1.0 else "contact-forces-large"
-        yield Finding.of(code, "contacts", share=share, mass=mass, bodies=[one.body for one in contacts])
+        bodies = [one.body for one in contacts] or ["no contact"]
+        yield Finding.of(code, "contacts", share=share, mass=mass, bodies=bodies)
         return
     lacking = [frame.seen(share * needed - (measured - part)) for frame, part in zip(frames, own, strict=True)]
     shifts = [

@@ -15,8 +15,9 @@ from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.findings import Finding
 from dynid.logs.commands import Commands, LawForm, law_torque
-from dynid.logs.contacts import CONTACT, Contact, Stance
+from dynid.logs.contacts import CONTACT, Contact, Stance, contacts_of
 from dynid.logs.missing_cells import filled
+from dynid.logs.quaternions import with_steady_signs
 from dynid.logs.readers.source import RecordingError
 from dynid.logs.settings import COMMANDS
 from dynid.robot import LARGEST_NUMBER, Load
@@ -153,11 +154,9 @@ class Log:
     def _complete_contacts(self) -> None:
         """Make the body that rests and contacts what they are; with wrenches alone, no torque was measured."""
         if self.stance is not None:
-            several = (self.stance,) if isinstance(self.stance, Stance | str) else self.stance
-            resting = tuple(Stance(one) if isinstance(one, str) else one for one in several)
-            object.__setattr__(self, "stance", resting or None)
+            object.__setattr__(self, "stance", Stance.several(self.stance) or None)
         if self.contacts is not None:
-            object.__setattr__(self, "contacts", tuple(self.contacts))
+            object.__setattr__(self, "contacts", contacts_of(self.contacts))
         if self.torque is not None or self.position_command is not None:
             return
         if self.wrench is not None or self.contacts is not None:
@@ -207,12 +206,8 @@ class Log:
                 raise InvalidRequestError(
                     "a log has base_pose and stance, which both say where the base is; leave one out"
                 )
-        for contact in self.contacts or ():
-            if not isinstance(contact, Contact):
-                raise InvalidRequestError(f"contacts must be dynid.Contact objects, not {type(contact).__name__}")
-            if contact.wrench is not None and len(contact.wrench) != samples:
-                what = f"the wrench on '{contact.body}'"
-                raise ShapeError(what, f"({samples}, {WRENCH_COLUMNS})", contact.wrench.shape)
+        for contact in contacts_of(self.contacts or ()):
+            contact.require_samples(samples)
 
     def _law_torque(self) -> Array:
         """The torque of the control law, with its delay and form where they are known; else it acts at once."""
@@ -279,18 +274,28 @@ class Log:
             position: Positions [rad or m], shape (samples, joints).
             torque: Torques, forces or currents [N m, N or A], shape (samples, joints); None where commands are given.
             velocity: Velocities [rad/s or m/s], shape (samples, joints); None where they were not logged.
-            **others: Other attributes of a log, such as `position_command`, `kp` and `kd`.
+            **others: Other attributes of a log, such as `position_command`, `kp` and `kd`, or `base_pose` and
+                `contacts`.
 
         >>> log = Log.with_gaps([0.0, 0.1, 0.2, 0.3], [0.0, 0.1, 0.2, 0.3], [1.0, float("nan"), 1.0, 1.0])
         >>> log.missing.ravel().tolist()
         [False, True, False, False]
         """
         given = {"position": position, "torque": torque, "velocity": velocity}
-        given |= {name: others.pop(name, None) for name in ("temperature", "wrench", *COMMANDS[:3])}
+        given |= {name: others.pop(name, None) for name in ("temperature", "wrench", "base_pose", *COMMANDS[:3])}
+        contacts = None if others.get("contacts") is None else contacts_of(others.pop("contacts"))
+        given |= {f"{CONTACT}{k}": contact.wrench for k, contact in enumerate(contacts or ())}
         signals = {name: np.asarray(x, dtype=np.float64) for name, x in given.items() if x is not None}
         signals = {name: x[:, None] if x.ndim == 1 else x for name, x in signals.items()}
         names = {name: [f"{name} {k + 1}" for k in range(x.shape[1])] for name, x in signals.items()}
-        return of_gaps(np.asarray(time, dtype=np.float64), signals, {"time": ["time"], **names}, **others)[0]
+
+        def contacts_with(wrenches: Mapping[str, Array]) -> Sequence[Contact] | None:
+            found = (wrenches.get(f"{CONTACT}{k}") for k in range(len(contacts or ())))
+            pairs = zip(contacts or (), found, strict=True)
+            return None if contacts is None else [replace(one, wrench=wrench) for one, wrench in pairs]
+
+        stamps = np.asarray(time, dtype=np.float64)
+        return of_gaps(stamps, signals, {"time": ["time"], **names}, contacts_with, **others)[0]
 
     def __len__(self) -> int:
         return len(self.time)
@@ -335,7 +340,7 @@ class Log:
         letters |= {"q_command": self.position_command, "v_command": self.velocity_command}
         letters |= {"wrench": self.wrench, "tau_command": self.torque_command, "kp": self.kp, "kd": self.kd}
         letters |= {"base": self.base_pose}
-        letters |= {f"contact_{contact.body}": contact.wrench for contact in self.contacts or ()}
+        letters |= {f"contact{k}_{one.body}": one.wrench for k, one in enumerate(self.contacts or (), start=1)}
         for letter, values in letters.items():
             if values is not None:
                 columns |= {f"{letter}_{k}": column for k, column in enumerate(values.T, start=1)}
@@ -365,6 +370,8 @@ def of_gaps(
     gains = {name: x for name in COMMANDS[3:] if (x := others.pop(name, None)) is not None}
     shape = signals["position"].shape
     gains = {name: _for_all(np.asarray(x, dtype=np.float64), name, shape) for name, x in gains.items()}
+    if "base_pose" in signals:
+        signals = {**signals, "base_pose": with_steady_signs(signals["base_pose"])}
     whole = filled(time, {**signals, **gains}, names)
     if not len(whole.time) and others.get("source"):
         raise RecordingError(others["source"][0], "no row holds a stamp and all positions; choose other columns")

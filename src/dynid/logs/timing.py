@@ -15,6 +15,7 @@ from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding
 from dynid.logs.coarse_clock import with_advancing_time
+from dynid.logs.quaternions import with_steady_signs
 from dynid.logs.tables import RecordingError
 from dynid.logs.time_units import findings_on_unit
 
@@ -288,16 +289,6 @@ def _even_poses(poses: Array, time: Array, grid: Array) -> Array:
     found = CubicSpline(time, with_steady_signs(poses))(grid)
     found[:, 3:] /= np.linalg.norm(found[:, 3:], axis=1, keepdims=True)
     return frozen(found)
-
-
-def with_steady_signs(poses: Array) -> Array:
-    """Poses, or quaternions in their last four columns, whose signs go on from sample to sample, of the same shape.
-
-    A quaternion and its negative are the same rotation, and loggers change between them.
-    """
-    products = np.sum(poses[1:, -4:] * poses[:-1, -4:], axis=1)
-    signs = np.cumprod(np.concatenate([[1.0], np.where(products < 0.0, -1.0, 1.0)]))
-    return np.column_stack([poses[:, :-4], signs[:, None] * poses[:, -4:]])
 
 
 def _parts(count: int, cuts: np.ndarray) -> list[slice]:

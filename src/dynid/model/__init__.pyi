@@ -23,7 +23,7 @@ from .plain_tables import html_table, text_table
 from .row_bases import RowBasis
 from .sampling import random_states
 from .stored_chunks import ChunkStore, Segment, StoredChunk, Times, chunks_of, loaded, own_samples, pieces
-from .terms import AUTO, Coulomb, JointTerm, MotorTerm, NonlinearParameter, Term, Viscous, specification
+from .terms import AUTO, ContactOffset, Coulomb, JointTerm, MotorTerm, NonlinearParameter, Term, Viscous, specification
 from .terms.parsing import default_terms, findings_on_default, is_auto
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Candidates",
     "Chunk",
     "ChunkStore",
+    "ContactOffset",
     "Coulomb",
     "DynamicModel",
     "Inspection",

@@ -177,7 +177,7 @@ def inspect(
     wrench: bool = False,
     moving: bool = False,
     measured: Sequence[str] = (),
-    stands_on: Sequence[str] = (),
+    stands_on: Sequence[str] | str = (),
     posture: Mapping[str, float] | None = None,
     centre_of_pressure: bool = False,
     mounting: str | tuple[str, Sequence[float]] | None = None,
@@ -228,11 +228,12 @@ def inspect(
     >>> inspect("builtin:two_link", ["viscous"]).base_parameters
     BaseParameters(8 of 22 standard parameters, robot 'two_link')
     """
+    standing = (stands_on,) if isinstance(stands_on, str) else tuple(stands_on)
     words = [*measured, *([WRENCH] if wrench else ()), *([CENTRE_OF_PRESSURE] if centre_of_pressure else ())]
     if mounting is None:
-        observed = on_ground(words, tuple(stands_on), moving=moving, at_rest=gravity_only, is_floating=floating_base)
+        observed = on_ground(words, standing, moving=moving, at_rest=gravity_only, is_floating=floating_base)
     else:
-        observed = on_pivot(words, tuple(stands_on), mounting)
+        observed = on_pivot(words, standing, mounting)
     is_floating = floating_base or observed.needs_floating_base
     loaded = as_robot(robot, floating_base=is_floating, lock=lock, gravity=gravity, exact_frames=exact_frames)
     observed = in_posture(observed, loaded, posture)

@@ -67,9 +67,14 @@ class Observed:
             words = vars(self)[name]
             if isinstance(words, str):
                 raise InvalidRequestError(f"{name} is a tuple of words, such as ('{words}',)")
+            if not all(isinstance(word, str) for word in words):
+                raise InvalidRequestError(f"{name} is a tuple of names, not {words!r:.60}")
             vars(self)[name] = tuple(words)
-        vars(self)["posture"] = tuple(float(value) for value in self.posture)
-        vars(self)["point"] = tuple(float(value) for value in self.point)
+        for name in ("posture", "point"):
+            try:
+                vars(self)[name] = tuple(float(value) for value in vars(self)[name])
+            except (TypeError, ValueError):
+                raise InvalidRequestError(f"{name} is a tuple of numbers, not {vars(self)[name]!r:.60}") from None
 
     @staticmethod
     def named(name: str | Observed) -> Observed:

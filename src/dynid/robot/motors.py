@@ -69,8 +69,8 @@ def moving_motors(robot: Robot) -> tuple[Motor, ...]:
 
 
 def with_matrix(robot: Robot, matrix: Array) -> Robot:
-    """The robot with the motors of a transmission matrix N, shape (nv, nv): one row per motor, in the joints' order."""
-    owners = {joint.v.start: joint.name for joint in robot.independent_joints if joint.kind.nv == 1}
+    """The robot with the motors of a transmission matrix N, shape (axes, axes): a row for each motor, as the joints."""
+    owners = {k: joint.name for k, joint in enumerate(robot.axes)}
     motors = []
     for row, name in owners.items():
         driven = [(other, float(matrix[row, at])) for at, other in owners.items() if matrix[row, at] != 0.0]
@@ -84,11 +84,11 @@ def with_motors(robot: Robot, motors: Sequence[Motor]) -> Robot:
 
 
 def matrix_of(robot: Robot) -> tuple[Array, Array]:
-    """The transmission matrix N of the motors that a robot's file states, shape (nv, nv), and the offsets of joints.
+    """The transmission matrix N of the motors that a robot's file states, shape (axes, axes), and joints' offsets.
 
     Returns:
         N, with the motors in the places of the joints beside them; and the positions of joints [rad or m] where the
-        motors are at zero, shape (nv,).
+        motors are at zero, shape (axes,).
 
     Raises:
         InvalidRequestError: If nothing states motors, or there is not one for each joint.
@@ -106,7 +106,8 @@ def matrix_of(robot: Robot) -> tuple[Array, Array]:
         N[row] = motor.row(robot)
         for (key, _), offset in zip(motor.ratios, motor.offsets, strict=False):
             offsets[robot.joint(key).v] = offset
-    if len(taken) < robot.nv:
-        why = "states no transmissions" if not motors else f"states {len(taken)} motors for {robot.nv} joints"
+    axes = [joint.v.start for joint in robot.axes]
+    if len(taken) < len(axes):
+        why = "states no transmissions" if not motors else f"states {len(taken)} motors for {len(axes)} joints"
         raise InvalidRequestError(f"the file of '{robot.name}' {why}; state drive.matrix in numbers")
-    return N, offsets
+    return N[np.ix_(axes, axes)], offsets[axes]

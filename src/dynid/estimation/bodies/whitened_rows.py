@@ -187,7 +187,12 @@ def require_shapes(W: Any, y: Any, columns: int, bodies: int, others: int) -> in
 
 def _checked(W: Any, y: Any, columns: int, first: int) -> Array:
     """Rows `[W | y]`, finite."""
-    W, y = np.asarray(W, dtype=float), np.asarray(y, dtype=float)
+    if np.iscomplexobj(W) or np.iscomplexobj(y):
+        raise InvalidRequestError("W and y must be real numbers, not complex ones")
+    try:
+        W, y = np.asarray(W, dtype=float), np.asarray(y, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidRequestError(f"W and y must be dense arrays of numbers: {error}") from error
     if W.ndim != 2 or W.shape[1] != columns or y.shape != (len(W),):
         raise ShapeError(f"the rows from {first} on", f"(n, {columns}) and (n,)", (*W.shape, *y.shape))
     rows = np.column_stack([W, y])

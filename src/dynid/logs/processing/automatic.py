@@ -236,10 +236,24 @@ def finding_on_outliers(counts: Sequence[int], first: int) -> Finding:
 
 def _without_outliers(log: Log, notes: list[Finding]) -> Log:
     mended, wrong = without_outliers(log, LogScales.of(log, is_even=check_time(log.time).is_even))
+    mended, of_wrenches = _without_wrench_outliers(mended)
+    wrong = np.hstack([wrong, of_wrenches])
     if wrong.any():
-        counts = [int(part.sum()) for part in np.hsplit(wrong, 2)]
+        counts = [int(part.sum()) for part in np.hsplit(wrong, [log.position.shape[1]])]
         notes.append(finding_on_outliers(counts, int(np.flatnonzero(wrong.any(axis=1))[0])))
     return mended
+
+
+def _without_wrench_outliers(log: Log) -> tuple[Log, NDArray[np.bool_]]:
+    """A log with outliers of contacts' wrenches interpolated, and which these were, shape (samples, channels)."""
+    wrenches = [contact.wrench for contact in log.contacts or () if contact.wrench is not None]
+    if not wrenches:
+        return log, np.zeros((len(log), 0), dtype=bool)
+    wrong = [outliers_in(wrench) for wrench in wrenches]
+    left = iter(wrong)
+    contacts = [contact.changed(lambda w: repaired(w, next(left))) for contact in log.contacts or ()]
+    whole = np.hstack(wrong)
+    return (replace(log, contacts=contacts) if whole.any() else log), whole
 
 
 def _on_short_segments(log: Log, pieces: Sequence[Log]) -> Iterator[Finding]:

@@ -163,7 +163,7 @@ def _with_states(
         processing = processing.but(velocity=best.velocity)
         errors = {trial.velocity: min(t.error for t in trials if t.velocity == trial.velocity) for trial in trials}
         code = f"processing-velocity-{best.velocity}"
-        notes.append(Finding.of(code, "processing.velocity", ratio=errors["derived"] / errors["logged"]))
+        notes.append(Finding.of(code, "processing.velocity", ratio=errors["derived"] / (errors["logged"] or 1.0)))
     return processing, notes
 
 
@@ -182,7 +182,8 @@ def _candidates(lowest: float, target: float, highest: float) -> Iterator[float]
 def _on_lowpass(best: Trial, trials: Sequence[Trial], spectra: Spectra, rate: float) -> Finding:
     """What was chosen, and why."""
     band, subject = spectra.bandwidth, "processing.lowpass"
-    errors = {f"{t.cutoff:g}": t.error / best.error for t in trials if t.velocity == best.velocity}
+    least = best.error or 1.0  # nothing is left where all that was measured is zero
+    errors = {f"{t.cutoff:g}": t.error / least for t in trials if t.velocity == best.velocity}
     if math.isinf(best.cutoff):
         return Finding.of("processing-no-lowpass", subject, bandwidth=band, rate=rate, errors=errors)
     found: dict[str, Any] = {

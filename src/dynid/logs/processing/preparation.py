@@ -12,7 +12,7 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding, has
 from dynid.logs.drive import check_count, transmission_of
-from dynid.logs.floating_body import FloatingBody
+from dynid.logs.floating_body import FloatingBody, require_fixed
 from dynid.logs.floating_checks import findings_on_floating
 from dynid.logs.log import Log
 from dynid.logs.magnitudes import findings_on_magnitudes
@@ -70,14 +70,12 @@ def prepare(
         UnknownNameError: If a joint is named that the robot does not have.
     """
     progress("Looking at the signals")
-    body = FloatingBody(model) if model.robot.has_quaternions else None
-    if body is not None:
-        log = _of_floating(log, body, processing)
+    log, body = _with_body(log, model, processing)
     stated = stated_processing(processing, drive, model.robot)
     free = _free(processing, drive) if choose else frozenset[str]()
     if body is not None:
-        free, stated = free - OF_SINGLE_AXES, stated.but(velocity_threshold=body.thresholds(stated.thresholds))
-        free = free if model.terms else free - {"velocity_threshold"}
+        stated = stated.but(velocity_threshold=body.thresholds(stated.thresholds))
+        free -= OF_SINGLE_AXES | (set() if model.terms else {"velocity_threshold"})
     if like is not None:
         again = free & FILTERS
         stated = stated.but(**{key: getattr(like, key) for key in again})
@@ -114,18 +112,26 @@ def prepare(
     return replace(ready, findings=findings, weight=log.weight)
 
 
-def _of_floating(log: Log | StoredLog, body: FloatingBody, processing: Processing) -> Log:
-    """A log of a robot with a floating base or spherical joints that can be prepared; its velocities are derived.
+def _with_body(
+    log: Log | StoredLog, model: DynamicModel, processing: Processing
+) -> tuple[Log | StoredLog, FloatingBody | None]:
+    """A log that can be prepared, and what knows the whole robot, where it has a floating base or spherical joints.
+
+    Velocities of these are derived from positions.
 
     Raises:
         InvalidRequestError: If it is of another robot, or periods are to be averaged; what `FloatingBody.require_log`
             refuses, too.
     """
+    if not model.robot.has_quaternions:
+        if isinstance(log, Log):
+            require_fixed(model.robot, log)
+        return log, None
     if processing.period is not None:
         raise InvalidRequestError("periods of a floating base are not averaged; leave processing.period out")
-    log = log if isinstance(log, Log) else log[:]
+    log, body = log if isinstance(log, Log) else log[:], FloatingBody(model)
     body.require_log(log)
-    return replace(log, velocity=None)
+    return replace(log, velocity=None, position=body.with_steady_joints(log.position)), body
 
 
 def stated_processing(processing: Processing, drive: Drive, robot: Robot) -> Processing:

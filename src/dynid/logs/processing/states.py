@@ -82,8 +82,8 @@ def segment_of(log: Log, transmission: Transmission, processing: Processing, rat
         q = signals.median(q, processing.median)
     if processing.lowpass is not None:
         q = signals.lowpass(q, rate, processing.lowpass, processing.order)
-    torque = transmission.joint_torques(log.torque[:, transmission.driven_rows])
-    torque = signals.delayed(torque if body is None else body.torques(log, torque, q), rate, -delay)
+    torque = signals.delayed(_torques_of(log, transmission), rate, -delay)
+    torque = torque if body is None else body.torques(log, torque, q)
     if processing.torque_lowpass is not None:
         torque = signals.lowpass(torque, rate, processing.torque_lowpass, processing.order)
     velocity = None if processing.velocity == "derived" else log.velocity
@@ -111,6 +111,16 @@ def positions_of(log: Log, transmission: Transmission) -> Array:
     """Positions of a log on the joints' side, with the pose of a floating base, shape (samples, nq)."""
     q = transmission.joint_positions(log.position[:, transmission.driven])
     return q if transmission.body is None else transmission.body.positions(log, q)
+
+
+def _torques_of(log: Log, transmission: Transmission) -> Array:
+    """Torques of a log on the joints' side, shape (samples, torque columns); spherical joints have no drives."""
+    driven = transmission.joint_torques(log.torque[:, transmission.driven_rows])
+    if transmission.body is None:
+        return driven
+    found = log.torque.copy()
+    found[:, transmission.driven_rows] = driven
+    return found
 
 
 def _measured(log: Log, transmission: Transmission, rate: float, delay: float) -> NDArray[np.bool_] | None:
