@@ -132,12 +132,12 @@ def test_poses_and_contacts_that_cannot_be_are_refused(given: dict, error: type[
     "make",
     [
         lambda: Contact("base", np.zeros((2, 4))),
-        lambda: Contact("base", "abc"),
-        lambda: Contact(3),
+        lambda: Contact("base", "abc"),  # type: ignore[arg-type]
+        lambda: Contact(3),  # type: ignore[arg-type]
         lambda: Log(time=np.zeros(1), position=np.zeros((1, 1)), contacts=[Contact("base", np.full((1, 6), np.nan))]),
-        lambda: Log(time=np.zeros(1), position=np.zeros((1, 1)), contacts="base"),
-        lambda: Log(time=np.zeros(1), position=np.zeros((1, 1)), contacts=[], stance=5),
-        lambda: Log(time=np.zeros(1), position=np.zeros((1, 1)), contacts=[], stance=("base", np.eye(4))),
+        lambda: Log(time=np.zeros(1), position=np.zeros((1, 1)), contacts="base"),  # type: ignore[arg-type]
+        lambda: Log(time=np.zeros(1), position=np.zeros((1, 1)), contacts=[], stance=5),  # type: ignore[arg-type]
+        lambda: Log(time=np.zeros(1), position=np.zeros((1, 1)), contacts=[], stance=("base", np.eye(4))),  # type: ignore[arg-type]
         lambda: Contact("base", pose=np.eye(3)),
         lambda: Stance("base", 2.0 * np.eye(4)),
     ],
@@ -167,8 +167,9 @@ def test_a_base_that_its_file_puts_elsewhere_is_where_the_pose_says() -> None:
     robot = assemble(description)
     T = pose(Rotation.from_rotvec([0.3, -0.1, 0.2]).as_matrix(), np.array([0.5, -0.2, 1.0]))
     seen = np.hstack([T[:3, 3], Rotation.from_matrix(T[:3, :3]).as_quat()])
-    for where in ({"base_pose": np.tile(seen, (2, 1))}, {"stance": Stance("trunk", T)}):
-        log = Log(time=np.array([0.0, 0.1]), position=np.zeros((2, 0)), torque=np.zeros((2, 0)), contacts=[], **where)
+    nothing = Log(time=np.array([0.0, 0.1]), position=np.zeros((2, 0)), torque=np.zeros((2, 0)), contacts=[])
+    logs = replace(nothing, base_pose=np.tile(seen, (2, 1))), replace(nothing, stance=Stance("trunk", T))
+    for log in logs:
         q = FloatingBody(DynamicModel(robot)).positions(log, log.position)
         rotation, origin = link_pose(robot, 0, q)
         np.testing.assert_allclose(rotation[0], T[:3, :3], atol=1e-12)
@@ -188,5 +189,6 @@ def test_gaps_of_poses_and_wrenches_are_filled_whatever_the_signs_of_quaternions
     assert log.contacts is not None
     sign = np.sign(np.sum(log.base_pose[0, 3:] * motion.q[0, 3:7]))
     np.testing.assert_allclose(sign * log.base_pose[:, 3:], motion.q[:, 3:7], atol=1e-5)
+    assert log.contacts[0].wrench is not None
     np.testing.assert_allclose(log.contacts[0].wrench, needed(robot, motion)[:, :6], rtol=1e-3, atol=0.1)
     assert log.contacts[1].wrench is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -99,13 +99,14 @@ class Stance:
         Raises:
             InvalidRequestError: If it is something else.
         """
-        parts = stated if isinstance(stated, Sequence) and not isinstance(stated, str) else (stated,)
-        for part in parts:
+        found = []
+        for part in stated if isinstance(stated, list | tuple) else (stated,):
             if not isinstance(part, Stance | str):
                 raise InvalidRequestError(
                     f"stance is the name of a body, a dynid.Stance(body, pose) or a list of these, not {part!r:.60}"
                 )
-        return tuple(Stance(part) if isinstance(part, str) else part for part in parts)
+            found.append(Stance(part) if isinstance(part, str) else part)
+        return tuple(found)
 
 
 def contacts_of(stated: object) -> tuple[Contact, ...]:
