@@ -12,7 +12,7 @@ from dynid.estimation.diagnosis.bench_samples import BLOCKS, Samples
 from dynid.estimation.diagnosis.cause_decision import decide
 from dynid.estimation.diagnosis.cause_search import all_causes, is_plausible, refined
 from dynid.estimation.diagnosis.causes import Cause, mended
-from dynid.estimation.diagnosis.effect_screen import Screen, small_causes
+from dynid.estimation.diagnosis.effect_screen import Screen, gain_certainty, small_causes
 from dynid.estimation.diagnosis.effects import effect_of, effects
 from dynid.findings import Severity
 from dynid.model.sampling import random_states
@@ -65,6 +65,31 @@ def test_held_out_errors_are_those_of_least_squares_on_the_other_blocks(model: D
     rows, _ = bench.rows(bench.samples)
     expected = held_out_by_brute_force(bench, rows, bench.weighed_torque(bench.samples.torque))
     np.testing.assert_allclose(bench.fit.held_out, expected, rtol=1e-6)
+
+
+def test_held_out_errors_of_rows_are_those_of_least_squares_on_the_other_blocks(model: DynamicModel) -> None:
+    bench = bench_of(model, samples_of(model))
+    rows, torque = bench.equations
+    block, row = np.tile(bench.samples.block, model.row_count), np.repeat(np.arange(model.row_count), COUNT)
+    for k in (0, BLOCKS - 1):
+        x = np.linalg.lstsq(rows[block != k], torque[block != k], rcond=None)[0]
+        squares = (torque - rows @ x) ** 2
+        expected = [squares[(block == k) & (row == j)].sum() for j in range(model.row_count)]
+        np.testing.assert_allclose(bench.held_out_rows[k], expected, rtol=1e-6)
+    np.testing.assert_allclose(bench.held_out_rows.sum(axis=1), bench.fit.held_out, rtol=1e-6)
+
+
+def test_one_joint_that_fits_far_better_is_certain_beside_joints_that_hardly_change() -> None:
+    """And joints that change by chance alone are not, in any of 200 draws."""
+    rng = np.random.default_rng(0)
+    sizes = np.exp(rng.normal(size=(BLOCKS, 6)))  # of errors in blocks
+    before = sizes * np.exp(0.05 * rng.normal(size=sizes.shape))
+    after = before.copy()
+    after[:, 3] *= np.exp(rng.normal(-2.0, 0.8, BLOCKS))
+    assert gain_certainty(before, after) > 1.0
+    for _ in range(200):
+        by_chance = before * np.exp(0.3 * rng.normal(size=sizes.shape))
+        assert gain_certainty(before, by_chance) < 1.0
 
 
 def test_effects_are_columns_of_least_squares(model: DynamicModel) -> None:

@@ -25,11 +25,13 @@ class Fit:
         solution: Of all blocks, in coordinates in which columns are orthonormal, shape (base,).
         squares: Its squared error, divided by variances.
         held_out: Squared error in each block of the fit to the others, shape (blocks,).
+        without: Solutions of all blocks but each, shape (blocks, base).
     """
 
     solution: Array
     squares: float
     held_out: Array
+    without: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +131,16 @@ class Bench:
         """The model fitted to the samples, and to all blocks but each."""
         return fit_of(self._moments)
 
+    @cached_property
+    def held_out_rows(self) -> Array:
+        """Squared errors of each row in each block of the fit to the other blocks, shape (blocks, rows)."""
+        rows, torque = self.equations
+        count = len(self.samples)
+        rows, torque = rows.reshape(-1, count, rows.shape[1]), torque.reshape(-1, count)
+        own = [self.samples.block == block for block in np.unique(self.samples.block)]
+        errors = [torque[:, at] - rows[:, at] @ solution for at, solution in zip(own, self.fit.without, strict=True)]
+        return np.stack([(error**2).sum(axis=1) for error in errors])
+
     def moments(self, columns: Array) -> Array:
         """Products of columns, shape (rows * samples, k), summed over each block: shape (blocks, k, k)."""
         count = len(self.samples)
@@ -170,4 +182,4 @@ def fit_of(moments: Array) -> Fit:
     without = normal_solution(rest[:, :count, :count], rest[:, :count, count:])[..., 0]
     vectors = np.column_stack([without, -np.ones(len(without))])
     held_out = np.einsum("bi,bij,bj->b", vectors, moments, vectors)
-    return Fit(*solved(total), np.maximum(held_out, 0.0))
+    return Fit(*solved(total), np.maximum(held_out, 0.0), without)

@@ -135,7 +135,8 @@ def tried_exactly(bench: Bench, cause: Cause) -> Tried:
     other = bench.with_samples(*mended(cause, bench.samples, bench.model.robot, bench.stds))
     before, after = bench.fit.held_out, other.fit
     values = other.base_values(after.solution)
-    return Tried(cause, after.held_out, before, gain_certainty(before, after.held_out), values)
+    certainty = gain_certainty(bench.held_out_rows, other.held_out_rows)
+    return Tried(cause, after.held_out, before, certainty, values)
 
 
 def _exchanged(bench: Bench) -> Iterator[tuple[Cause, float]]:
