@@ -188,7 +188,7 @@ ERRORS = {
     "spherical joints": (
         log(),
         EXPERIMENT.replace("builtin:two_link", "ball.toml"),
-        "cannot be read; where it was held",
+        "a quaternion x, y, z, w",
     ),
     "the same log twice": (log(), EXPERIMENT + LOGS, "twice"),
     "unknown key": (log(), EXPERIMENT + "lowpas = 5\n", "did you mean 'lowpass'"),

@@ -79,13 +79,14 @@ def test_an_experiment_locks_by_a_list_of_names_or_a_table(tmp_path: Path) -> No
         assert experiment.lock == {"base": 0.0, "slide": 0.0}
 
 
-def test_logs_of_a_floating_robot_are_refused_with_the_line_that_holds_its_base(tmp_path: Path) -> None:
+def test_logs_that_do_not_say_where_the_base_is_are_refused_with_the_line_that_holds_it(tmp_path: Path) -> None:
     path = tmp_path / "beast.xml"
     path.write_text(TILTED.format(name="float"))
     log = tmp_path / "run.csv"
     log.write_text("t,q_1,q_2,tau_1,tau_2\n" + "".join(f"{k / 100},0,0,1,1\n" for k in range(30)))
+    robot = dynid.load_robot(path)
     with pytest.raises(InvalidRequestError, match=r"lock = \[\"base\"\]"):
-        dynid.read_log(log, dynid.load_robot(path), position="q_*", torque="tau_*", time="t")
+        dynid.identify(robot, dynid.read_log(log, robot, position="q_*", torque="tau_*", time="t"))
     assert dynid.read_log(
         log, dynid.load_robot(path, lock="base"), position="q_*", torque="tau_*", time="t"
     ).position.shape == (30, 2)
