@@ -399,11 +399,8 @@ def check_robot(where: Mapping[str, Quantity], found: int, robot: Robot) -> None
         joints = ", ".join(joint.name for joint in robot.logged_joints)
         is_plain = wanted == len(robot.logged_joints)
         numbers = f"{wanted} joints" if is_plain else f"joints with {wanted} positions"
-        how = (
-            ""
-            if is_plain
-            else ", and four, a quaternion x, y, z, w, for a spherical joint (or lock it where it was held)"
-        )
+        of_balls = ", and four, a quaternion x, y, z, w, for a spherical joint (or lock it where it was held)"
+        how = "" if is_plain else of_balls
         raise InvalidRequestError(
             f"{where['position'].file} has {found} columns of positions, and '{robot.name}' has {numbers}; "
             f"name one column each for {joints}{how}"
