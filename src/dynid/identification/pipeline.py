@@ -35,6 +35,7 @@ from dynid.identification.result_files import load_result
 from dynid.identification.standing_logs import with_standing_as_logged
 from dynid.identification.static_logs import with_static_logs
 from dynid.identification.task import ExperimentFile, Task, experiment_file
+from dynid.identification.uncounted_rows import explained_by_contacts
 from dynid.identification.verdict import judge
 from dynid.identification.workers import ALONE, Workers
 from dynid.logs import Control, Drive, Log, Processing
@@ -275,7 +276,10 @@ def estimated(
     except NotIdentifiableError as error:
         fewer = None if reduce.earlier is not None else without_undetermined(task, reduce.read, error.names)
         if fewer is None:
-            raise
+            explained = explained_by_contacts(error, task.model, task.all_logs)
+            if explained is None:
+                raise
+            raise explained from error
         return estimated(fewer[0], None, reduce, (*notes, *fewer[1]), progress)
     task, read, nonlinear, reduced, solution = found.task, found.read, found.nonlinear, found.reduced, found.solution
     base, findings = nonlinear.base, (*read.findings, *found.notes, *solution.findings)
