@@ -47,6 +47,7 @@ NUMERICAL = {
         "_GENTLER": "steps of a search",
     },
     "findings.py": {"NAMED": "items of a list that a sentence names"},
+    "identification/other_stances.py": {"LOOKED_AT": "samples that are looked at"},
     "logs/held_samples.py": {"WINDOW": "samples that are looked at first"},
     "logs/long_filling.py": {"AROUND": "samples around a block that are looked at first"},
     "logs/readers/source.py": {"MEMORY": "bytes that reading may take"},

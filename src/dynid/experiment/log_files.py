@@ -10,18 +10,8 @@ from dynid.errors import InvalidRequestError
 from dynid.experiment.first.first_experiment import SAMPLES, FilePath, findings_on_layout, look_at
 from dynid.experiment.first.guesses import Group
 from dynid.experiment.first.questions import answers_of
-from dynid.logs import (
-    Log,
-    LogSource,
-    Progress,
-    Quantity,
-    RecordingError,
-    Stance,
-    files_of,
-    local_file,
-    read_source,
-    silent,
-)
+from dynid.logs import Log, LogSource, Progress, Quantity, RecordingError, files_of, local_file, read_source, silent
+from dynid.logs.contacts import Stance
 from dynid.logs.sources import require_single_axes
 from dynid.robot import Load, Robot, as_robot
 from dynid.settings import checked
@@ -106,16 +96,8 @@ def read_log(
     stated = {role: columns for role, columns in stated.items() if columns is not None}
     common: dict[str, Any] = {"rows": rows, "seconds": seconds, "name": name or files[0].name, "weight": weight}
     common |= {"static": static}
-    if contacts is not None and not isinstance(contacts, Mapping):
-        raise InvalidRequestError(
-            "contacts of a file are a mapping from bodies to the columns of their wrenches, such as "
-            '{"left_foot": "L_*", "right_foot": None}'
-        )
     if contacts is not None:
-        common["contact"] = tuple(
-            {"body": body, "wrench": None if columns is None else _quantity(files[0], columns, "wrench", units or {})}
-            for body, columns in contacts.items()
-        )
+        common["contact"] = _contact_tables(contacts, files[0], units or {})
     rate = 1.0 if static == "rows" and rate is None and time is None else rate
     common |= {"effort_limit": effort_limit} if effort_limit is not None else {}
     has_rows = contacts is not None or not stated.keys().isdisjoint(("torque", "position_command", "wrench"))
@@ -199,6 +181,23 @@ def _quantity(file: Path, columns: Columns, role: str, units: Mapping[str, str |
     if isinstance(columns, Mapping):
         return whole | {key: os.fspath(value) if key == "file" else value for key, value in columns.items()}
     return whole | {"columns": columns if isinstance(columns, str | int) else tuple(columns)}
+
+
+def _contact_tables(contacts: object, file: Path, units: Mapping[str, str | Sequence[str]]) -> tuple[Any, ...]:
+    """Tables of contacts, as an experiment has them.
+
+    Raises:
+        InvalidRequestError: If they are no mapping.
+    """
+    if not isinstance(contacts, Mapping):
+        raise InvalidRequestError(
+            "contacts of a file are a mapping from bodies to the columns of their wrenches, such as "
+            '{"left_foot": "L_*", "right_foot": None}'
+        )
+    wrenches = (
+        (body, None if own is None else _quantity(file, own, "wrench", units)) for body, own in contacts.items()
+    )
+    return tuple({"body": body, "wrench": wrench} for body, wrench in wrenches)
 
 
 def _of_group(group: Group) -> Quantity:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from dynid.experiment import Experiment, read_experiment, read_log
 from dynid.identification.law_logs import with_law
-from dynid.identification.log_reading import read_any_length, share_samples
+from dynid.identification.log_reading import name_of, read_any_length, share_samples
+from dynid.identification.other_stances import problem_of_rows
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ROBOT_OF_RESULT, Task, robot_difference, robot_of
 from dynid.logs import Log, LogSource, PreparedLog, StoredLog, files_of, prepare
@@ -52,6 +53,8 @@ def unseen_logs(
             progress("Reading a log")
             log = read_any_length(source, task.model.robot, progress, task.drive, task.processing)
             prepared = prepare(log, result.model, task.drive, task.processing, like=like, progress=progress)
+            if problem := problem_of_rows(result.model, log):
+                raise ResultError(name_of(source, 1), problem)
             used = any(share_samples(own, source) for own in result.task.all_logs)
             found.append(UnseenLog(log, prepared, used))
     return tuple(found)

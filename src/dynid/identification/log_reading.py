@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.estimation import SignedLogs, find_drive_signs, physics_of, recover_logs
 from dynid.findings import Finding
@@ -138,7 +139,8 @@ def of_log(findings: Sequence[Finding], name: str, count: int) -> tuple[Finding,
 def share_samples(one: Log | LogSource, other: Log | LogSource) -> bool:
     """Whether two logs are the same, or parts of a file that overlap, however its path is written."""
     if isinstance(one, Log) and isinstance(other, Log):
-        return np.array_equal(one.time, other.time) and np.array_equal(one.torque, other.torque)
+        same = np.array_equal(one.time, other.time) and np.array_equal(one.torque, other.torque)
+        return same and (bool(one.torque.any()) or _move_alike(one, other))
     if isinstance(one, Log) or isinstance(other, Log):
         return False
     mine, theirs = one.torque or one.position, other.torque or other.position
@@ -149,6 +151,17 @@ def share_samples(one: Log | LogSource, other: Log | LogSource) -> bool:
     if (one.rows is None) != (other.rows is None):
         return True  # by rows and by seconds: nobody knows before they are read
     return _overlap(one.rows, other.rows) or _overlap(one.seconds, other.seconds)
+
+
+def _move_alike(one: Log, other: Log) -> bool:
+    """Whether two logs without torques have the same motions and wrenches."""
+
+    def signals(log: Log) -> list[Array]:
+        contacts = [contact.wrench for contact in log.contacts or ()]
+        return [np.zeros(0) if x is None else x for x in (log.position, log.base_pose, log.wrench, *contacts)]
+
+    bodies = [[contact.body for contact in log.contacts or ()] for log in (one, other)]
+    return bodies[0] == bodies[1] and all(map(np.array_equal, signals(one), signals(other)))
 
 
 def _overlap(one: Sequence[float | None] | None, other: Sequence[float | None] | None) -> bool:

@@ -29,12 +29,14 @@ from dynid.identification.estimators.estimator_recipe import require_loop_estima
 from dynid.identification.log_reading import PreparedLogs, prepared_logs
 from dynid.identification.many_logs import reduced_by_log, sampled_logs
 from dynid.identification.noticed import each_once
+from dynid.identification.other_stances import problem_of_posture
 from dynid.identification.records import SCHEMA, LoopRecord, Record, TermChoiceRecord
-from dynid.identification.result import Result
+from dynid.identification.result import Result, ResultError
 from dynid.identification.result_files import load_result
 from dynid.identification.standing_logs import with_standing_as_logged
 from dynid.identification.static_logs import with_static_logs
 from dynid.identification.task import ExperimentFile, Task, experiment_file
+from dynid.identification.uncounted_rows import explained_by_contacts
 from dynid.identification.verdict import judge
 from dynid.identification.workers import ALONE, Workers
 from dynid.logs import Control, Drive, Log, Processing
@@ -120,7 +122,7 @@ def identify(
     if added is not None:
         task = task.with_model_of(added.task)
         earlier = added.earlier_logs(task, "the experiment" if file is None else file.path)
-        task = replace(task, earlier=added.task.all_logs)
+        task = replace(task.with_observed(added.model.observed), earlier=added.task.all_logs)
     elif not task.logs:
         raise InvalidRequestError("there is no log to identify from; give one or more")
     if not task.is_least_squares and (workers is not None or client is not None):
@@ -164,7 +166,10 @@ def run(
         stored_inertia(model)  # a term that does not go with other rows is refused before a log is read
     by_log = workers.reduces(task) and task.is_least_squares
     read = sampled_logs(task, base, workers, progress) if by_log else prepared_logs(task, base, progress)
-    task, base = _standing_as_logged(task, base, read)
+    if earlier is None:
+        task, base = _standing_as_logged(task, base, read)
+    elif problem := problem_of_posture(base, read.sample):
+        raise ResultError("the experiment" if file is None else file.path, problem)
     reduce = Reducing(base.model, read, workers, earlier, progress)
     chosen, choice, notes = with_chosen_terms(task, read, progress)
     base = base if chosen is task else None
@@ -275,7 +280,10 @@ def estimated(
     except NotIdentifiableError as error:
         fewer = None if reduce.earlier is not None else without_undetermined(task, reduce.read, error.names)
         if fewer is None:
-            raise
+            explained = explained_by_contacts(error, task.model, task.all_logs)
+            if explained is None:
+                raise
+            raise explained from error
         return estimated(fewer[0], None, reduce, (*notes, *fewer[1]), progress)
     task, read, nonlinear, reduced, solution = found.task, found.read, found.nonlinear, found.reduced, found.solution
     base, findings = nonlinear.base, (*read.findings, *found.notes, *solution.findings)

@@ -9,7 +9,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation import processed_rows
 from dynid.logs import Processing
-from dynid.model import BaseParameters, Segment, TorqueRows
+from dynid.model import BaseParameters, DynamicModel, Segment, TorqueRows
 
 Logs = Sequence[tuple[Sequence[Segment], Processing]]
 """For each log its samples, of which rows that `keep` leaves out do not count, and how they are decimated."""
@@ -61,19 +61,19 @@ class Prediction:
 
 def predict(base: BaseParameters, values: Array, logs: Logs) -> Prediction:
     """Predict the torques of samples with base parameters, shape (base,), and compare."""
-    return predictions(base, [values], logs)[0]
+    return predictions(base.model, [base.to_standard(values)], logs)[0]
 
 
-def predictions(base: BaseParameters, sets: Sequence[Array], logs: Logs) -> list[Prediction]:
+def predictions(model: DynamicModel, sets: Sequence[Array], logs: Logs) -> list[Prediction]:
     """Predict the torques of samples with several sets of parameters in one pass, and compare.
 
     Args:
-        base: The base parameters of the model.
-        sets: Their values, each of shape (base,).
+        model: The model; the samples are of states that it can be observed in.
+        sets: Standard parameters, each of shape (parameters,).
         logs: The samples.
     """
-    rows = TorqueRows(base.model)
-    predictors = [rows.predictors(base.to_standard(values)) for values in sets]
+    rows = TorqueRows(model)
+    predictors = [rows.predictors(parameters) for parameters in sets]
     count = len(rows.row_names)
     measured = np.zeros((3, count))  # number, torque, torque squared
     errors = np.zeros((len(sets), count))

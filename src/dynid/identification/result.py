@@ -17,6 +17,7 @@ from dynid.identification.answers import Verdict
 from dynid.identification.command_tables import joint_html, rollout_html, rollout_text
 from dynid.identification.drive_units import is_in_amperes
 from dynid.identification.log_reading import read_any_length, share_samples
+from dynid.identification.other_stances import problem_of_stance
 from dynid.identification.records import NonlinearEstimate, Parameters, PhysicalModel, Record
 from dynid.identification.task import ExperimentFile, Task
 from dynid.identification.verdict import judge
@@ -305,7 +306,8 @@ class Result:
         """The logs of this result, for a task that adds others.
 
         Raises:
-            ResultError: If the task is about another model, estimates from other rows, or has a log that this has.
+            ResultError: If the task is about another model, estimates from other rows, or has a log that this
+                has, or one of another stance.
         """
         key = self.task.difference(task)
         if key:
@@ -323,6 +325,8 @@ class Result:
             )
         if any(share_samples(own, log) for own in self.task.all_logs for log in task.logs):
             raise ResultError(where, "has a log that the result has already, and it would count twice; leave it out")
+        if problem := problem_of_stance(self.model.observed, self.robot, task.logs):
+            raise ResultError(where, problem)
         return EarlierLogs(self.model, self.torques, self.rows)
 
     def __repr__(self) -> str:

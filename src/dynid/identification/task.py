@@ -185,7 +185,7 @@ class Task:
 
     def with_observed(self, observed: Observed) -> Task:
         """The task of a model with other measured rows."""
-        if observed is self.model.observed:
+        if observed == self.model.observed:
             return self
         return replace(self, model=DynamicModel(self.model.robot, self.model.terms, observed))
 

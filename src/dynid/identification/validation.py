@@ -9,12 +9,13 @@ import numpy as np
 
 from dynid.errors import InvalidRequestError
 from dynid.estimation import NotIdentifiableError, factors_of, findings_on_payload, processed_rows
-from dynid.findings import Finding, Severity
+from dynid.findings import Finding, Severity, has
 from dynid.identification.answers import Verdict
 from dynid.identification.command_tables import rollout_html, rollout_text
 from dynid.identification.held_out_logs import UnseenLog, unseen_logs
 from dynid.identification.log_reading import of_log
 from dynid.identification.noticed import ON_MOTION
+from dynid.identification.other_stances import findings_on_stances, of_any_stance
 from dynid.identification.predictions import JointPrediction, Logs, Prediction, predictions, with_slow_rows
 from dynid.identification.records import RolloutRecord
 from dynid.identification.result import Result
@@ -25,7 +26,10 @@ from dynid.model import TorqueRows
 
 Progress = Callable[[str], None]
 
-OF_ANOTHER_ROBOT = ("payload-in-held-out-log",)
+OF_ANOTHER_STANCE = ("validated-on-another-stance",)
+"""Codes of findings that the robot stood elsewhere in a log than when it was identified."""
+
+OF_ANOTHER_ROBOT = ("payload-in-held-out-log", *OF_ANOTHER_STANCE)
 """Codes of warnings that a log is not of the robot as it was identified: named beside its error, as errors are."""
 
 
@@ -135,10 +139,12 @@ def validate(
     result = result if isinstance(result, Result) else load_result(result)
     unseen = unseen_logs(result, logs, progress)
     parts = [(one.prepared.segments, one.prepared.processing) for one in unseen]
-    by_base, by_links = _predicted(result, parts)
-    everything = with_slow_rows(parts)
-    all_rows, links_all_rows = (by_base, by_links) if everything is None else _predicted(result, everything)
-    findings = [*_on_use(unseen)]
+    findings = [*_on_use(unseen), *_on_stances(result, unseen)]
+    elsewhere = has(findings, *OF_ANOTHER_STANCE)
+    by_base, by_links = _predicted(result, parts, elsewhere=elsewhere)
+    all_rows, links_all_rows = by_base, by_links
+    if (everything := with_slow_rows(parts)) is not None:
+        all_rows, links_all_rows = _predicted(result, everything, elsewhere=elsewhere)
     rollout = _rolled_out(result, unseen, progress)
     for one in unseen:
         noticed = (*_on_filters(one, result), *one.prepared.findings)
@@ -146,7 +152,8 @@ def validate(
             noticed = tuple(note for note in noticed if note in one.log.findings or note.code in ON_MOTION)
         findings += of_log(noticed, _name(one), len(unseen))
     if rollout is None:
-        findings += (*_on_links(by_base, by_links), *_on_payload(result, parts, by_base.relative_error))
+        findings += _on_links(by_base, by_links)
+        findings += () if elsewhere else _on_payload(result, parts, by_base.relative_error)
     simulation = None
     if simulate:
         progress("Simulating in closed loop")
@@ -181,13 +188,17 @@ def _rolled_out(result: Result, unseen: Sequence[UnseenLog], progress: Progress)
     return validate_rollouts(result, [one.log[:] for one in unseen], [_name(one) for one in unseen])
 
 
-def _predicted(result: Result, logs: Logs) -> tuple[Prediction, Prediction | None]:
-    """What base parameters and physically consistent links leave of logs."""
+def _predicted(result: Result, logs: Logs, *, elsewhere: bool) -> tuple[Prediction, Prediction | None]:
+    """What base parameters and physically consistent links leave of logs.
+
+    Rows of a stance leave out what never shows in it, links included; elsewhere, links say that, too.
+    """
     base, physical = result.base, result.physical_values
-    sets = [np.array([result.values[name] for name in base.names])]
+    sets = [result.standard_parameters()]
     if physical is not None:
-        sets.append(base.to_base(np.array([physical[name] for name in base.model.names])))
-    found = predictions(base, sets, logs)
+        links = result.standard_parameters(physical=True)
+        sets.append(links if elsewhere else base.to_standard(base.to_base(links)))
+    found = predictions(of_any_stance(base.model) if elsewhere else base.model, sets, logs)
     return found[0], None if physical is None else found[1]
 
 
@@ -199,7 +210,8 @@ def _unseen(
     rollout: RolloutRecord | None,
 ) -> Unseen:
     """What is judged of predictions."""
-    certain = [one for one in findings if one.severity is Severity.ERROR or one.code in OF_ANOTHER_ROBOT]
+    warned = [one for one in findings if one.severity is not Severity.NOTE]
+    certain = [one for one in warned if one.severity is Severity.ERROR or one.code in OF_ANOTHER_ROBOT]
     wrong = (f"{one.subject}: {one.evidence}" for one in certain)
     joints = {joint.name: joint.relative_error for joint in base.joints}
     for joint in () if links is None else links.joints:
@@ -214,6 +226,12 @@ def _on_use(logs: Sequence[UnseenLog]) -> Iterator[Finding]:
     for one in logs:
         if one.used:
             yield Finding.of("log-not-held-out", "validation", log=_name(one))
+
+
+def _on_stances(result: Result, logs: Sequence[UnseenLog]) -> Iterator[Finding]:
+    """Logs in which the robot stands elsewhere, or of which the result says only a part."""
+    links = None if result.physical is None else result.standard_parameters(physical=True)
+    return findings_on_stances(result.base, links, [(_name(one), one.log, one.prepared) for one in logs])
 
 
 def _on_links(base: Prediction, links: Prediction | None) -> Iterator[Finding]:

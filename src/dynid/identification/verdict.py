@@ -148,7 +148,7 @@ class _Case:
         if links is not None and error > self.limits.links_better * links:
             held_out = f"{links:.1%} of its physically consistent links on held-out logs"
             return f"relative error {held_out} (base parameters: {error:.1%}), {own}"
-        if error <= self.limits.good_error:
+        if error <= self.limits.good_error and not unseen.noticed:
             return f"relative error {error:.1%} on held-out logs, {own}"
         far = "; the fit does not carry over" if error > self.limits.far_above * self.record.relative_error else ""
         cause = f"; in the held-out logs, {unseen.noticed}" if unseen.noticed else far

@@ -73,7 +73,7 @@ class Log:
         wrench_body: Name of the body of the robot's file whose frame is that of the sensor; the last link when None.
         load: What the robot carried: a `Load` that is known, whose torques are taken out before anything is identified;
             the name of one that is yet to be identified; or None for nothing.
-        base_pose: Pose of a floating base, the root body of the robot's file, in the world: x, y, z [m] and a quaternion
+        base_pose: Pose of a floating base, the root body of the robot's file, in the world: x, y, z [m] and quaternion
             (x, y, z, w), shape (samples, 7); None where the base is fixed, or `stance` says where it is.
         stance: The body that rests on the ground, by name or as a `Stance`, or several of them: the pose of the base
             then follows from the positions of the joints, by the first.
