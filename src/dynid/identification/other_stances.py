@@ -24,7 +24,7 @@ from dynid.robot import Robot, place_of_body
 
 
 @dataclass(frozen=True)
-class StanceThresholds:
+class OtherStanceThresholds:
     """When a log counts as one of another stance."""
 
     beyond: float = 1e-3
@@ -33,7 +33,7 @@ class StanceThresholds:
     sole that is tilted by 0.01 rad, as rests alike in all logs of one stance, 0.007 %."""
 
 
-THRESHOLDS = StanceThresholds()
+THRESHOLDS = OtherStanceThresholds()
 
 LOOKED_AT = 200
 """Samples of each segment that are looked at."""
