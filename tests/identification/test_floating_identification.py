@@ -144,6 +144,7 @@ def test_a_result_is_saved_loaded_and_drawn(robot: Robot, motion: Motion, truth:
     for joint in found.joints:
         assert f'<th scope="row">{joint.name}</th>' in page
         assert f"Measured and predicted torque of {joint.name} over time" in page
+    assert "Friction of base" not in page
 
 
 def test_an_experiment_file_states_poses_contacts_and_plates(

@@ -145,8 +145,10 @@ def _terms(subjects: Sequence[Subject]) -> Iterator[Section]:
 def _friction(subjects: Sequence[Subject]) -> Iterator[Section]:
     names = ["model"] if len(subjects) == 1 else list("AB")
     commanded = all(subject.result.record.commands is not None for subject in subjects)
-    shown = []
+    shown, single = [], {joint.name for joint in subjects[0].result.robot.axes}
     for row, joint in enumerate(subjects[0].joints):
+        if joint not in single:  # no friction acts on a free base
+            continue
         clouds = [None if subject.signals is None else subject.signals.clouds[row] for subject in subjects]
         curves = [
             friction_curve(subject.result.model, subject.result.standard_parameters(), row, cloud)
@@ -154,9 +156,9 @@ def _friction(subjects: Sequence[Subject]) -> Iterator[Section]:
         ]
         figure = friction_figure(f"friction{row}", joint, clouds, curves, names, subjects[0].units[row])
         shown.append({"joint": joint, "figure": figure})
-    yield Section(
-        "friction", "Friction", "friction.html", {"subjects": subjects, "joints": shown, "commanded": commanded}
-    )
+    if shown:
+        data = {"subjects": subjects, "joints": shown, "commanded": commanded}
+        yield Section("friction", "Friction", "friction.html", data)
 
 
 def _spectra(subjects: Sequence[Subject]) -> Iterator[Section]:
