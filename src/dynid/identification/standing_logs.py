@@ -11,8 +11,8 @@ from dynid.arrays import Array
 from dynid.identification.task import Task
 from dynid.logs import PreparedLog
 from dynid.logs.floating_checks import THRESHOLDS
-from dynid.model import DynamicModel, Observed, link_pose, loaded
-from dynid.robot import Robot, place_of_body
+from dynid.model import DynamicModel, Observed, body_pose, loaded
+from dynid.robot import Robot
 
 ARM = 0.1
 """Distance [m] of points that show how a body is turned: about half a sole."""
@@ -65,10 +65,9 @@ def _observing(task: Task, observed: Observed) -> Task:
 
 def _tilts(robot: Robot, body: str, q: Array) -> Array:
     """The direction of gravity in a body, shape (samples, 3)."""
-    link, placement = place_of_body(robot, body)
-    R, _ = link_pose(robot, link, q)
+    R, _ = body_pose(robot, body, q)
     strength = float(np.linalg.norm(robot.gravity))
-    return robot.gravity / (strength or 1.0) @ R @ placement[:3, :3]
+    return robot.gravity / (strength or 1.0) @ R
 
 
 def _postures(logs: Sequence[PreparedLog]) -> Array:
@@ -79,9 +78,6 @@ def _postures(logs: Sequence[PreparedLog]) -> Array:
 
 def _place(robot: Robot, first: str, other: str, q: Array) -> Array:
     """Where a body is beside another [m], along its axes: three of its points, shape (samples, 9)."""
-    (link, placement), (own, at) = place_of_body(robot, first), place_of_body(robot, other)
-    (R, p), (R_own, p_own) = link_pose(robot, link, q), link_pose(robot, own, q)
-    R, p = R @ placement[:3, :3], p + R @ placement[:3, 3]
-    points = at[:3, 3] + at[:3, :3].T * ARM  # its origin, moved along its axes
-    world = p_own[:, None] + np.einsum("sij,kj->ski", R_own, points)
-    return np.einsum("sji,skj->ski", R, world - p[:, None]).reshape(len(q), -1)
+    (R, p), (R_own, p_own) = body_pose(robot, first, q), body_pose(robot, other, q)
+    points = p_own[:, None] + ARM * R_own.transpose(0, 2, 1)  # its origin, moved along its axes
+    return np.einsum("sji,skj->ski", R, points - p[:, None]).reshape(len(q), -1)

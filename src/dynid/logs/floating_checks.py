@@ -21,8 +21,8 @@ from dynid.logs.floating_body import FloatingBody, contact_torques
 from dynid.logs.log import Log
 from dynid.logs.processing.signals import median
 from dynid.logs.quaternions import with_steady_signs
-from dynid.model import Chunk, DynamicModel, Times, link_pose
-from dynid.robot import Robot, place_of_body
+from dynid.model import Chunk, DynamicModel, Times, body_pose, link_pose
+from dynid.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -144,17 +144,14 @@ def _on_slips(log: Log, robot: Robot, contacts: Sequence[Contact], q: Array) -> 
     if not log.standing:
         return
     stance = log.standing[0]
-    link, placement = place_of_body(robot, stance.body)
-    R, p = link_pose(robot, link, q)
-    rest = p + R @ placement[:3, 3]
+    R, rest = body_pose(robot, stance.body, q)
     for contact in contacts:
         if contact.body == stance.body or contact.wrench is None:
             continue
         forces = np.linalg.norm(contact.wrench[:, :3], axis=1)
         loaded = forces > THRESHOLDS.loaded * max(float(forces.max()), 1e-9)
-        own, at = place_of_body(robot, contact.body)
-        R_own, p_own = link_pose(robot, own, q)
-        apart = np.einsum("sji,sj->si", R, p_own + R_own @ at[:3, 3] - rest)  # along the axes of the resting body
+        _, at = body_pose(robot, contact.body, q)
+        apart = np.einsum("sji,sj->si", R, at - rest)  # along the axes of the resting body
         moved = max((float(np.ptp(apart[run], axis=0).max()) for run in _runs(loaded)), default=0.0)
         if moved > THRESHOLDS.slip:
             values: dict[str, Any] = {"body": contact.body, "other": stance.body, "distance": moved}
@@ -228,9 +225,7 @@ class SensorFrame:
         if contact.pose is not None:
             R, p = np.broadcast_to(contact.pose[:3, :3], (len(q), 3, 3)), contact.pose[:3, 3]
         else:
-            link, placement = place_of_body(robot, contact.body)
-            R, p = link_pose(robot, link, q)
-            R, p = R @ placement[:3, :3], p + R @ placement[:3, 3]
+            R, p = body_pose(robot, contact.body, q)
         back = base.transpose(0, 2, 1)
         return SensorFrame(back @ R, np.einsum("sij,sj->si", back, p - at))
 

@@ -10,7 +10,7 @@ from .dynamic_model import (
     matches,
     split_known,
 )
-from .external_wrenches import joint_torques, link_pose
+from .external_wrenches import body_pose, joint_torques, link_pose
 from .formulations.energy import stored_inertia
 from .formulations.torque_rows import Rows, TorqueRows
 from .inspection import Inspection
@@ -56,6 +56,7 @@ __all__ = [
     "Times",
     "TorqueRows",
     "Viscous",
+    "body_pose",
     "checked",
     "chunks_of",
     "default_terms",

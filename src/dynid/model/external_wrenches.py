@@ -3,7 +3,7 @@
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.robot import Robot
+from dynid.robot import Robot, place_of_body
 
 
 def joint_torques(robot: Robot, link: int, placement: Array, q: Array, wrench: Array) -> Array:
@@ -49,3 +49,10 @@ def link_pose(robot: Robot, link: int, q: Array) -> tuple[Array, Array]:
         R, p = robot.joints[k].move(q)
         rotation, origin = R @ rotation, np.einsum("sij,sj->si", R, origin) + p
     return rotation, origin
+
+
+def body_pose(robot: Robot, body: str, q: Array) -> tuple[Array, Array]:
+    """Rotations of a body of the robot's file in the world, shape (samples, 3, 3), and its origins [m], (samples, 3)."""
+    link, placement = place_of_body(robot, body)
+    rotation, origin = link_pose(robot, link, q)
+    return rotation @ placement[:3, :3], origin + rotation @ placement[:3, 3]
