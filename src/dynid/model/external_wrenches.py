@@ -52,7 +52,16 @@ def link_pose(robot: Robot, link: int, q: Array) -> tuple[Array, Array]:
 
 
 def body_pose(robot: Robot, body: str, q: Array) -> tuple[Array, Array]:
-    """Rotations of a body of the robot's file in the world, shape (samples, 3, 3), and its origins [m], (samples, 3)."""
+    """Pose of a body of the robot's file in the world.
+
+    Args:
+        robot: The robot.
+        body: Name of the body.
+        q: Positions, shape (samples, nq).
+
+    Returns:
+        Rotations, shape (samples, 3, 3), and origins [m], shape (samples, 3).
+    """
     link, placement = place_of_body(robot, body)
     rotation, origin = link_pose(robot, link, q)
     return rotation @ placement[:3, :3], origin + rotation @ placement[:3, 3]
