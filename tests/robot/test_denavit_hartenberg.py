@@ -109,7 +109,6 @@ def test_what_urdf_cannot_hold_is_said() -> None:
     assert left_out(load_robot("builtin:ur5", gravity=(0, 0, 9.81))) == [
         "gravity [0.0, 0.0, 9.81] m/s^2",
         "motor inertia (armature)",
-        "shapes (visual and collision)",
     ]
 
 
@@ -268,6 +267,6 @@ def test_what_changes_in_urdf_is_said() -> None:
     assert left_out(half) == ["ranges with one end only (a)"]
     branches = head + 'joint = [{ name = "b" }, { name = "a", parent = "base" }]'
     assert "order of joints" in left_out(assemble(parse_table(branches, "t")))[0]
-    assert left_out(load_robot(example_robot_file("ur5_robot.urdf"))) == ["shapes (visual and collision)"]
+    assert left_out(load_robot(example_robot_file("ur5_robot.urdf"))) == ["meshes (visual and collision)"]
     with pytest.raises(InvalidRequestError, match="cannot hold"):
         urdf_text(assemble(parse_table(head + r'joint = [{ name = "a\u0007" }]', "t")))

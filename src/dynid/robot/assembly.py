@@ -159,6 +159,16 @@ def _number(
     return tuple(joints)
 
 
+def with_base_as_in_file(robot: Robot) -> Robot:
+    """The robot before its base was freed, where it was: its file has a base, and whoever loads that may free it."""
+    freed = robot.joints[0].name if robot.description.is_freed and robot.has_floating_base else None
+    if freed is None or len(robot.joints) == 1:
+        return robot
+    joints = tuple(joint for joint in robot.description.joints if joint.name != freed)
+    held = {name: position for name, position in robot.locked.items() if name != freed}
+    return assemble(replace(robot.description, joints=joints, is_freed=False), lock=held, gravity=robot.gravity)
+
+
 def _with_floating_base(description: Description) -> Description:
     """Put a free-flyer joint under the body that carries everything, unless one is there."""
     first = next((joint for joint in description.joints if joint.kind is not JointKind.FIXED), None)

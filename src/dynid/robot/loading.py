@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynid.errors import InvalidRequestError, RobotFileError, UnknownNameError
 from dynid.files import FileKind, expanded_path, use_of, write_bytes, write_text
-from dynid.robot.assembly import assemble
+from dynid.robot.assembly import assemble, with_base_as_in_file
 from dynid.robot.description import Description
 from dynid.robot.robot import Robot
 
@@ -113,6 +113,8 @@ def convert(
 ) -> Converted:
     """Write a robot, such as a DH table or a xacro file, as a new URDF file.
 
+    A base that was freed when the robot was loaded (`floating_base=True`) is written as the file had it.
+
     Args:
         source: The robot, the path of its file, or `builtin:NAME`.
         target: The file to write; its name ends in `.urdf`.
@@ -144,7 +146,7 @@ def convert(
         return Converted(path, load_robot(path, exact_frames=exact_frames), ())
     if arguments:
         raise InvalidRequestError(f"'{own}' takes no arguments; only xacro files do")
-    robot = as_robot(source, exact_frames=exact_frames)
+    robot = with_base_as_in_file(as_robot(source, exact_frames=exact_frames))
     write_text(path, urdf_text(robot), overwrite=overwrite)
     return Converted(path, robot, tuple(left_out(robot)))
 

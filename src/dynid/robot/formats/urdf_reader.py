@@ -1,6 +1,7 @@
 """Reading URDF files."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,7 @@ def read_urdf(path: Path, root: Element | None = None, *, exact_frames: bool = F
     return Description(
         name=root.get("name") or path.stem,
         source=str(path),
-        bodies=(*bodies, *extra),
+        bodies=(*_between_axes(bodies, joints), *extra),
         joints=ordered,
         motors=motors,
         findings=(*reader.findings, *notes, *reader.frames.findings()),
@@ -258,6 +259,25 @@ class _UrdfReader(ElementReader):
             lost = next(joint for joint in joints if joint not in ordered)
             raise self.error(root, f"joint '{lost.name}' is in a loop that does not hang on '{roots[0]}'")
         return tuple(ordered)
+
+
+def _between_axes(bodies: list[BodyDescription], joints: list[JointDescription]) -> list[BodyDescription]:
+    """The bodies, with those as virtual that only stand between the axes of one body: `BODY/...` in a chain to it."""
+    children: dict[str | None, list[str]] = {}
+    for joint in joints:
+        children.setdefault(joint.parent, []).append(joint.child)
+    names = {body.name for body in bodies}
+
+    def is_between(body: BodyDescription) -> bool:
+        owner, slash, _ = body.name.rpartition("/")
+        if not slash or owner not in names or body.inertia is not None or body.geometry:
+            return False
+        at = body.name
+        while at.startswith(f"{owner}/") and len(children.get(at, ())) == 1:
+            at = children[at][0]
+        return at == owner
+
+    return [replace(body, virtual=True) if is_between(body) else body for body in bodies]
 
 
 def _planar_as_chain(joint: JointDescription) -> tuple[list[JointDescription], list[BodyDescription]]:

@@ -5,7 +5,7 @@ links on fixed joints.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from lxml import etree
@@ -13,9 +13,9 @@ from lxml import etree
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.robot import inertia
-from dynid.robot.description import INERTIA_ATTRIBUTES, STANDARD_GRAVITY, BodyDescription, unique
+from dynid.robot.description import INERTIA_ATTRIBUTES, STANDARD_GRAVITY, BodyDescription, Geometry, unique
 from dynid.robot.formats.xml_files import Element, number_text
-from dynid.robot.frames import rpy_from_rotation
+from dynid.robot.frames import pose, rpy_from_rotation
 from dynid.robot.joints import UNLIMITED_FROM, JointKind
 from dynid.robot.robot import WORLD, Joint, Link, Robot
 
@@ -28,7 +28,7 @@ _TYPES = {
 
 
 def urdf_text(robot: Robot) -> str:
-    """The robot as URDF: kinematics, limits, reference inertias, damping and friction.
+    """The robot as URDF: kinematics, limits, reference inertias, damping and friction, and shapes but meshes.
 
     What the format cannot hold is left out; `left_out` says what that is.
 
@@ -58,13 +58,11 @@ def left_out(robot: Robot) -> list[str]:
         missing.append("motor inertia (armature)")
     if robot.description.couplings:
         missing.append("couplings of joints")
-    if any(body.geometry for body in robot.description.bodies):
-        missing.append("shapes (visual and collision)")
+    if any(not _is_plain(shape) for body in robot.description.bodies for shape in body.geometry):
+        missing.append("meshes (visual and collision)")
     half = [joint.name for joint in robot.joints if math.isinf(joint.limits.lower) != math.isinf(joint.limits.upper)]
     if half:
         missing.append(f"ranges with one end only ({', '.join(half)})")
-    if len(robot.solid_links) < len(robot.links):
-        missing.append("that several joints move one body (virtual links become links without inertia)")
     if _written_order(robot) != [joint.name for joint in robot.joints]:
         missing.append("the order of joints (URDF counts the joints on one link by name)")
     return missing
@@ -105,6 +103,8 @@ def _add_link(root: Element, link: Link, taken: _Taken) -> None:
     element = etree.SubElement(root, "link", name=link.name)
     if held is not None and held.inertia is not None:
         _add_inertial(element, inertia.moved(held.inertia, held.placement))
+    if held is not None:
+        _add_shapes(element, held, held.placement)
     if held is not None and not np.array_equal(held.placement, np.eye(4)):
         end = unique(f"{held.name}_end", taken.links)
         _add_fixed(root, link.name, BodyDescription(end, None, held.placement), taken)
@@ -122,6 +122,41 @@ def _add_fixed(root: Element, parent: str, body: BodyDescription, taken: _Taken)
     element = etree.SubElement(root, "link", name=body.name)
     if body.inertia is not None:
         _add_inertial(element, body.inertia)
+    _add_shapes(element, body, np.eye(4))
+
+
+def _is_plain(shape: Geometry) -> bool:
+    """Whether a shape is one of a few numbers, that the format holds: no mesh."""
+    return shape.shape != "mesh" and shape.corners is None
+
+
+def _add_shapes(link: Element, body: BodyDescription, placement: Array) -> None:
+    """The shapes of a body at a placement in its link, for show and for collision.
+
+    A capsule becomes a cylinder with a sphere at each end: many readers of URDF know no capsules.
+    """
+    shapes = [part for shape in body.geometry if _is_plain(shape) for part in _parts(shape)]
+    for use in ("visual", "collision"):
+        for shape in shapes:
+            element = etree.SubElement(link, use)
+            _add_origin(element, placement @ shape.placement)
+            geometry = etree.SubElement(element, "geometry")
+            match shape.shape:
+                case "box":
+                    etree.SubElement(geometry, "box", size=number_text(*shape.size))
+                case "sphere":
+                    etree.SubElement(geometry, "sphere", radius=number_text(*shape.size))
+                case _:
+                    radius, length = shape.size
+                    etree.SubElement(geometry, "cylinder", radius=number_text(radius), length=number_text(length))
+
+
+def _parts(shape: Geometry) -> list[Geometry]:
+    if shape.shape != "capsule":
+        return [shape]
+    radius, length = shape.size
+    ends = [shape.placement @ pose(translation=np.array([0.0, 0.0, z])) for z in (-length / 2, length / 2)]
+    return [replace(shape, shape="cylinder"), *(Geometry("sphere", (radius,), end) for end in ends)]
 
 
 def _add_inertial(element: Element, parameters: Array) -> None:
