@@ -38,6 +38,7 @@ from .model.observed import Observed
 from .model.parameters import Parameter
 from .model.terms import Term
 from .report.html import ReportFile, write_report
+from .robot.human.human_body import human
 from .robot.loading import convert, load_robot
 from .robot.loads import Load, with_load, without_load
 from .robot.repair import repair
@@ -86,6 +87,7 @@ __all__ = [
     "excite_commands",
     "find_base_parameters",
     "fit_bodies",
+    "human",
     "identify",
     "identify_from_matrices",
     "identify_gains",
