@@ -114,8 +114,7 @@ def anthropometry(table: str, sex: str) -> Anthropometry:
     segments = {
         name: Segment(name, s.length / of_sex["height"], s.mass / total, s.end, s.unit) for name, s in found.items()
     }
-    width = of_sex["segment"]["pelvis"]["length"] / 1000 / np.hypot(*of_sex.get("pelvis_end", (1.0, 0.0)))
-    half = of_sex["pelvis_half"] * width / of_sex["height"] if "pelvis_half" in of_sex else None
+    half = of_sex["pelvis_half"] * of_sex["pelvis_width"] / 1000 / of_sex["height"] if "pelvis_half" in of_sex else None
     return Anthropometry(table, sex, written["name"], of_sex["height"], of_sex["mass"], segments, total, half)
 
 
@@ -124,22 +123,14 @@ def _dumas_segment(name: str, of_sex: Mapping[str, Any], skeleton: Mapping[str, 
     rows = of_sex["segment"]
     length = rows[name]["length"] / 1000
     up = np.array([0.0, 0.0, 1.0])
-    if name == "torso":  # its parts are printed from their upper ends
-        thorax, abdomen = rows["thorax"], rows["abdomen"]
-        drop = thorax["length"] / 1000 / length
-        parts = [
-            (_isb_body(thorax, length), pose(translation=up)),
-            (_isb_body(abdomen, length), pose(translation=(1 - drop) * up)),
-        ]
-        shares = [thorax["mass"] / 100, abdomen["mass"] / 100]
-        total = np.sum([m * inertia.moved(body, at) for m, (body, at) in zip(shares, parts, strict=True)], axis=0)
-        return Segment(name, length, sum(shares), frozen(up), frozen(_upright(name, total / sum(shares), np.eye(4))))
     end, placement = up if name in MIDDLE else -up, np.eye(4)
     if name == "pelvis":  # printed from its upper end, along the line between its spines
         tilt = elementary_rotation("y", np.deg2rad(skeleton["pelvic_tilt"]))
         x, z = np.array(of_sex["pelvis_end"]) / np.hypot(*of_sex["pelvis_end"])
         end = tilt @ np.array([x, 0.0, z])
         placement = pose(tilt, end)
+    elif name == "torso":  # the same
+        placement = pose(translation=end)
     own = _upright(name, _isb_body(rows[name], length), MIRROR @ placement if name in LIMBS else placement)
     return Segment(name, length, rows[name]["mass"] / 100, frozen(end), frozen(own))
 
@@ -147,7 +138,7 @@ def _dumas_segment(name: str, of_sex: Mapping[str, Any], skeleton: Mapping[str, 
 def _isb_body(row: Mapping[str, Any], unit: float) -> Array:
     """The 10-vector of a row about its origin with mass 1, in lengths of a unit [m], along x, y, z of the body."""
     size = row["length"] / 1000 / unit
-    xy, xz, yz = (np.sign(r) * r**2 for r in row["products"])
+    xy, xz, yz = (np.sign(r) * r**2 for r in row.get("used_products", row["products"]))
     xx, yy, zz = (r**2 for r in row["radii"])
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) * (size / 100) ** 2
     turn = elementary_rotation("x", np.pi / 2)  # X, Y, Z of the table are x, z, -y
