@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dynid.cli.app import ExactFramesOption, JsonOption, RobotArgument, echo_json, errors_in_words, steps_shown
+from dynid.cli.app import ExactFramesOption, JsonOption, echo_json, errors_in_words, steps_shown, values
 from dynid.errors import InvalidRequestError
 from dynid.robot import Format
 
@@ -82,21 +82,57 @@ def export(
 
 
 def convert(
-    robot: RobotArgument,
-    output: Annotated[Path, typer.Argument(metavar="URDF", help="Output file (.urdf).")],
+    robot: Annotated[
+        str,
+        typer.Argument(
+            metavar="ROBOT",
+            help="URDF (.urdf or .xacro), MJCF (.xml) or DH table (.toml), builtin:NAME, or human: the human body.",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Argument(metavar="URDF", help="Output file (.urdf; for the human body human.urdf by default)."),
+    ] = None,
     xacro_arg: Annotated[
         list[str], typer.Option("--xacro-arg", metavar="NAME:=VALUE", help="Argument of a xacro file; may be repeated.")
     ] = [],  # noqa: B006 (Typer copies it)
+    sex: Annotated[str | None, typer.Option("--sex", help="human: female or male, as the tables are.")] = None,
+    height: Annotated[float | None, typer.Option("--height", help="human: height [m].")] = None,
+    mass: Annotated[float | None, typer.Option("--mass", help="human: mass [kg].")] = None,
+    table: Annotated[
+        str | None, typer.Option("--table", help="human: dumas (default) or de-leva, the anthropometric table.")
+    ] = None,
+    length: Annotated[
+        list[str],
+        typer.Option("--length", metavar="SEGMENT=M", help="human: length [m] of a measured segment; may be repeated."),
+    ] = [],  # noqa: B006 (Typer copies it)
+    planar: Annotated[
+        bool, typer.Option("--planar", help="human: the planar model of shanks, thighs and trunk on standing feet.")
+    ] = False,
     force: ForceOption = False,
     exact_frames: ExactFramesOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Convert a robot, such as a DH table or a xacro file, to URDF."""
+    """Convert a robot, such as a DH table or a xacro file, to URDF, or write the human body.
+
+    dynid convert human --sex female --height 1.75 --mass 70
+    """
     with errors_in_words():
         import dynid
 
-        arguments = dict(_argument(text) for text in xacro_arg)
-        done = dynid.convert(robot, output, arguments=arguments, overwrite=force, exact_frames=exact_frames)
+        done = dynid.convert(
+            robot,
+            output,
+            arguments=dict(_argument(text) for text in xacro_arg),
+            overwrite=force,
+            exact_frames=exact_frames,
+            sex=sex,
+            height=height,
+            mass=mass,
+            table=table,
+            lengths=values("--length", *length) or None,
+            planar=planar,
+        )
     if json_output:
         echo_json(done.to_dict())
     else:
@@ -159,9 +195,11 @@ def show_conversion(done: Converted) -> None:
     from dynid.cli.console import plain_console, show_next
 
     output = plain_console()
-    output.print(f"Wrote {done.path}: {len(done.robot.joints)} joints, {len(done.robot.links)} moving links.")
+    output.print(f"Wrote {done.path}: {len(done.robot.joints)} joints, {len(done.robot.solid_links)} moving links.")
     for item in done.left_out:
         output.print(f"Left out: {item}.")
+    for finding in done.robot.description.findings:
+        output.print(str(finding))
     show_next(output, f"dynid inspect {done.path}")
 
 

@@ -1,7 +1,7 @@
 """Loading and converting robots: which reader reads which source."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
@@ -100,39 +100,77 @@ class Converted:
 
     def to_dict(self) -> dict[str, Any]:
         """Give this as plain data for JSON."""
-        return {"urdf": str(self.path), "left_out": list(self.left_out)}
+        findings = [finding.to_dict() for finding in self.robot.description.findings]
+        return {"urdf": str(self.path), "left_out": list(self.left_out), "findings": findings}
+
+
+HUMAN = "human"
+"""Source of `convert` that stands for the human body; a file of this name is written `./human`, or as a `Path`."""
 
 
 def convert(
     source: Robot | str | os.PathLike[str],
-    target: str | os.PathLike[str],
+    target: str | os.PathLike[str] | None = None,
     *,
     arguments: Mapping[str, str] | None = None,
     overwrite: bool = False,
     exact_frames: bool = False,
+    sex: str | None = None,
+    height: float | None = None,
+    mass: float | None = None,
+    table: str | None = None,
+    lengths: Mapping[str, float] | None = None,
+    markers: Sequence[str] | None = None,
+    planar: bool = False,
 ) -> Converted:
-    """Write a robot, such as a DH table or a xacro file, as a new URDF file.
+    """Write a robot, such as a DH table, a xacro file or the human body, as a new URDF file.
 
-    A base that was freed when the robot was loaded (`floating_base=True`) is written as the file had it.
+    A base that was freed when the robot was loaded (`floating_base=True`) is written as the file had it. The arguments
+    from `sex` on are those of `human`, and only for the source "human".
 
     Args:
-        source: The robot, the path of its file, or `builtin:NAME`.
-        target: The file to write; its name ends in `.urdf`.
+        source: The robot, the path of its file, `builtin:NAME`, or "human" for the body that `human` makes.
+        target: The file to write; its name ends in `.urdf`. `human.urdf` when None, for the human body.
         arguments: Of a xacro file, the values of its `<xacro:arg>`, by name.
         overwrite: Whether an existing file may be replaced, the robot's own excepted.
         exact_frames: As in `load_robot`.
+        sex: "female" or "male".
+        height: Height [m].
+        mass: Mass [kg].
+        table: "dumas" (also when None) or "de-leva".
+        lengths: Lengths [m] of segments that were measured, by name.
+        markers: Names of the markers to put on the body; all when None.
+        planar: Write the planar model of three segments.
 
     Raises:
-        InvalidRequestError: If the target is no URDF file, or the robot's own.
+        InvalidRequestError: If the target is no URDF file, or the robot's own, or arguments do not go with the source.
         OutputExistsError: If the target exists and may not be replaced.
     """
-    from dynid.robot.formats.urdf_writer import left_out, urdf_text
+    body = {"sex": sex, "height": height, "mass": mass, "table": table, "lengths": lengths, "markers": markers}
+    stated = {name: value for name, value in {**body, "planar": planar or None}.items() if value is not None}
+    if isinstance(source, str) and source == HUMAN:
+        _refuse_arguments(source, arguments)
+        path = _urdf_path("human.urdf" if target is None else target)
+        return _written(path, _human(stated), overwrite)
+    if stated:
+        raise InvalidRequestError(
+            f"'{_shown(source)}' takes no {', '.join(stated)}: only 'human' does, the body that tables describe"
+        )
+    if target is None:
+        raise InvalidRequestError(f"name the output for '{_shown(source)}'; it must end in .urdf")
+    return _converted_file(source, _urdf_path(target), arguments, overwrite, exact_frames)
+
+
+def _converted_file(
+    source: Robot | str | os.PathLike[str],
+    path: Path,
+    arguments: Mapping[str, str] | None,
+    overwrite: bool,
+    exact_frames: bool,
+) -> Converted:
     from dynid.robot.formats.xacro_files import expanded, is_xacro
 
-    path = Path(target)
-    own = Path(source.description.source if isinstance(source, Robot) else source)
-    if path.suffix != ".urdf":
-        raise InvalidRequestError(f"the output '{path}' must end in .urdf; other formats cannot be written yet")
+    own = Path(_shown(source))
     if path.exists() and own.exists() and path.samefile(own):
         raise InvalidRequestError(
             f"'{path}' is the robot's own file, and its geometry would be lost; name another output"
@@ -144,11 +182,42 @@ def convert(
 
         write_bytes(path, expanded(robot_file(own), arguments), overwrite=overwrite, check=check)
         return Converted(path, load_robot(path, exact_frames=exact_frames), ())
-    if arguments:
-        raise InvalidRequestError(f"'{own}' takes no arguments; only xacro files do")
-    robot = with_base_as_in_file(as_robot(source, exact_frames=exact_frames))
+    _refuse_arguments(own, arguments)
+    return _written(path, with_base_as_in_file(as_robot(source, exact_frames=exact_frames)), overwrite)
+
+
+def _written(path: Path, robot: Robot, overwrite: bool) -> Converted:
+    from dynid.robot.formats.urdf_writer import left_out, urdf_text
+
     write_text(path, urdf_text(robot), overwrite=overwrite)
     return Converted(path, robot, tuple(left_out(robot)))
+
+
+def _human(stated: Mapping[str, Any]) -> Robot:
+    """The human body on a base that is not freed, as a file has it."""
+    from dynid.robot.human.human_body import human_description
+
+    needed = {"sex": "female or male", "height": "in metres", "mass": "in kilograms"}
+    missing = [f"{name} ({unit})" for name, unit in needed.items() if name not in stated]
+    if missing:
+        raise InvalidRequestError(f"state {', '.join(missing)} of the human body, too: there is no usual person")
+    return assemble(human_description(**stated))
+
+
+def _urdf_path(target: str | os.PathLike[str]) -> Path:
+    path = Path(target)
+    if path.suffix != ".urdf":
+        raise InvalidRequestError(f"the output '{path}' must end in .urdf; other formats cannot be written yet")
+    return path
+
+
+def _refuse_arguments(source: str | os.PathLike[str], arguments: Mapping[str, str] | None) -> None:
+    if arguments:
+        raise InvalidRequestError(f"'{source}' takes no arguments; only xacro files do")
+
+
+def _shown(source: Robot | str | os.PathLike[str]) -> str:
+    return source.description.source if isinstance(source, Robot) else str(source)
 
 
 def read_description(source: str | os.PathLike[str], *, exact_frames: bool = False) -> Description:

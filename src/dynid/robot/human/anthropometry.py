@@ -72,7 +72,7 @@ class Anthropometry:
         mass: Mass [kg] of its mean subject.
         segments: The segments by their names, in the order of `SEGMENTS`; their masses sum to 1.
         printed_sum: What the masses that the table prints sum to, both sides counted, in parts of the body's mass.
-        hip_half: Half the distance of the hips in parts of the body's height; None where the table does not have it.
+        hip_half: Half the distance of the hips in parts of the body's height.
     """
 
     table: str
@@ -82,7 +82,7 @@ class Anthropometry:
     mass: float
     segments: Mapping[str, Segment]
     printed_sum: float
-    hip_half: float | None
+    hip_half: float
 
 
 @cache
@@ -114,7 +114,9 @@ def anthropometry(table: str, sex: str) -> Anthropometry:
     segments = {
         name: Segment(name, s.length / of_sex["height"], s.mass / total, s.end, s.unit) for name, s in found.items()
     }
-    half = of_sex["pelvis_half"] * of_sex["pelvis_width"] / 1000 / of_sex["height"] if "pelvis_half" in of_sex else None
+    half = skeleton["hip_half"][sex]
+    if "pelvis_half" in of_sex:
+        half = of_sex["pelvis_half"] * of_sex["pelvis_width"] / 1000 / of_sex["height"]
     return Anthropometry(table, sex, written["name"], of_sex["height"], of_sex["mass"], segments, total, half)
 
 

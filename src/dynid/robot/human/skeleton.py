@@ -51,6 +51,18 @@ class Skeleton:
     hip_half: float
     segments: Mapping[str, SizedSegment]
 
+    @property
+    def ankle_height(self) -> float:
+        """Height [m] of the ankles above the ground."""
+        return data("skeleton.toml")["ankle_height"] * self.height
+
+    @property
+    def standing_height(self) -> float:
+        """Height [m] of the vertex above the ground in the neutral posture, over the mean of legs of two lengths."""
+        legs = [self.segments[f"{name}_{side}"].length for name in ("thigh", "shank") for side in SIDES]
+        upper = sum(float(self.segments[name].end[2]) for name in ("pelvis", "torso", "head"))
+        return upper + sum(legs) / 2 + self.ankle_height
+
     def place(self, body: str, place: Mapping[str, Any]) -> Array:
         """A place of `skeleton.toml` on a body [m], shape (3,); mirrored on the right side."""
         at = self.height * np.array(place.get("at", (0.0, 0.0, 0.0)))
@@ -75,6 +87,10 @@ class Skeleton:
                  for name, row in written["frames"].items() for side in SIDES]  # fmt: skip
         chosen = [(m, b, r) for m, b, r in marker_rows() if markers is None or m in markers]
         return [(name, body, self.place(body, row)) for name, body, row in (*soles, *chosen)]
+
+    def fixed(self, name: str, body: str, place: Array) -> JointDescription:
+        """The joint that fixes a frame to a body at a place [m]."""
+        return JointDescription(f"{name}_fixed", JointKind.FIXED, body, name, frozen(pose(translation=place)))
 
     def shapes(self, body: str) -> tuple[Geometry, ...]:
         """Shapes of a body."""
@@ -138,16 +154,14 @@ def tree(skeleton: Skeleton, markers: Sequence[str] | None) -> tuple[list[BodyDe
         for name, carrier, place in frames:
             if carrier == body:
                 bodies.append(BodyDescription(name))
-                found.append(
-                    JointDescription(f"{name}_fixed", JointKind.FIXED, body, name, frozen(pose(translation=place)))
-                )
+                found.append(skeleton.fixed(name, body, place))
         for child, joints in sorted(on.get(body, []), key=lambda item: item[1][0]["name"]):
             at, carrier = skeleton.origin(child, body), body
             for k, joint in enumerate(joints):
                 moved = child if k == len(joints) - 1 else f"{child}/{joint['name']}"
                 if moved != child:
                     bodies.append(BodyDescription(moved, virtual=True))
-                found.append(_joint(joint, carrier, moved, at if k == 0 else np.zeros(3)))
+                found.append(joint_description(joint, carrier, moved, at if k == 0 else np.zeros(3)))
                 carrier = moved
             grow(child)
 
@@ -155,7 +169,8 @@ def tree(skeleton: Skeleton, markers: Sequence[str] | None) -> tuple[list[BodyDe
     return bodies, found
 
 
-def _joint(row: Mapping[str, Any], parent: str, child: str, at: Array) -> JointDescription:
+def joint_description(row: Mapping[str, Any], parent: str, child: str, at: Array) -> JointDescription:
+    """A hinge of `skeleton.toml` between two bodies, at a place [m] on the first."""
     lower, upper, velocity = (float(np.deg2rad(row[key])) for key in ("lower", "upper", "velocity"))
     return JointDescription(
         row["name"],
