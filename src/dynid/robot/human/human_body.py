@@ -15,7 +15,7 @@ from dynid.robot.robot import Robot
 
 
 @dataclass(frozen=True)
-class BodyThresholds:
+class HumanBodyThresholds:
     """Which bodies are taken for those of adults, and from where on they are told to be unlike those of the tables."""
 
     least_height: float = 0.5
@@ -45,7 +45,7 @@ class BodyThresholds:
     """Share of the height by which stated lengths may make the body stand higher or lower. By judgement."""
 
 
-THRESHOLDS = BodyThresholds()
+THRESHOLDS = HumanBodyThresholds()
 
 
 def human(
