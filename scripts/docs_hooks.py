@@ -80,6 +80,9 @@ GENERATED: dict[str, Callable[[], str]] = {
     "findings": findings_markdown,
     "experiment": reference_markdown,
     "thresholds": thresholds_markdown,
+    "human_tables": lambda: _script("human_tables").human_tables_markdown(),
+    "human_joints": lambda: _script("human_tables").human_joints_markdown(),
+    "human_markers": lambda: _script("human_tables").human_markers_markdown(),
 }
 
 

@@ -217,11 +217,15 @@ def _tint(link: int) -> Array:
 
 
 def _bare_joints(robot: Robot) -> list[tuple[int, Joint]]:
-    """Joints of one degree of freedom that move links without shapes."""
+    """Joints of one degree of freedom that move links without shapes; of several on one body, if that has none."""
+    moved = list(range(len(robot.joints)))  # the link that each joint moves in the end
+    for k in reversed(range(len(moved))):
+        if robot.joints[k].parent != WORLD and robot.links[robot.joints[k].parent].is_virtual:
+            moved[robot.joints[k].parent] = moved[k]
     return [
         (k, joint)
         for k, joint in enumerate(robot.joints)
-        if joint.kind.nv == 1 and not any(body.geometry for body in robot.links[k].bodies)
+        if joint.kind.nv == 1 and not any(body.geometry for body in robot.links[moved[k]].bodies)
     ]
 
 

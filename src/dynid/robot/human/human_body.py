@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.findings import Finding
 from dynid.robot.assembly import assemble
@@ -118,7 +120,7 @@ def sized_skeleton(of_table: Anthropometry, height: float, mass: float, stated: 
             own = [stated[key] for key in (body, name) if key in stated]
             length = own[0] if own else length_at(of_table, name, height)
             found[body] = sized(segment, side, segment.mass * mass, length)
-    return Skeleton(height, of_table.hip_half, found)
+    return Skeleton(height, of_table.hip_half, np.array(data("skeleton.toml")["shoulder"][of_table.sex]), found)
 
 
 def length_at(of_table: Anthropometry, name: str, height: float) -> float:

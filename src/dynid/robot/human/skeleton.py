@@ -44,11 +44,13 @@ class Skeleton:
     Attributes:
         height: The height [m] that places on it are counted in.
         hip_half: Half the distance of the hips in heights.
+        shoulder: The left shoulder in heights, seen from the upper end of the torso, shape (3,).
         segments: Segments by the names of their bodies, such as `thigh_left`.
     """
 
     height: float
     hip_half: float
+    shoulder: Array
     segments: Mapping[str, SizedSegment]
 
     @property
@@ -70,14 +72,11 @@ class Skeleton:
 
     def origin(self, body: str, parent: str) -> Array:
         """Where the origin of a body is on its parent [m], shape (3,)."""
-        name = self.segments[body].segment.name
-        shoulder = data("skeleton.toml")["shoulder"]
-        match name:
+        match self.segments[body].segment.name:
             case "thigh":
-                return _mirror(body) @ np.array([0.0, self.hip_half * self.height, 0.0])
+                return self.height * _mirror(body) @ np.array([0.0, self.hip_half, 0.0])
             case "upper_arm":
-                at = np.array([0.0, shoulder["half"], -shoulder["drop"]])
-                return self.segments[parent].end + self.height * _mirror(body) @ at
+                return self.segments[parent].end + self.height * _mirror(body) @ self.shoulder
         return self.segments[parent].end
 
     def frames(self, markers: Sequence[str] | None) -> list[tuple[str, str, Array]]:
