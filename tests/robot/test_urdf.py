@@ -11,15 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynid import DynamicModel, Robot, find_base_parameters, joint_poses, load_robot
+from dynid.arrays import frozen
 from dynid.errors import RobotFileError
 from dynid.model.sampling import random_states
+from dynid.robot.assembly import assemble
+from dynid.robot.description import BodyDescription, Description, Geometry, JointDescription
 from dynid.robot.formats.urdf_reader import find_mesh
 from dynid.robot.formats.urdf_writer import urdf_text
+from dynid.robot.frames import pose, rotation_from_rpy
 from dynid.robot.joints import JointKind
 from dynid.robot.repair import repair
 from tests.references import assert_same_torques
 from tests.strategies import URDF_KINDS, robots
-from tests.urdf_texts import BOMB, LIMIT, joint, urdf
+from tests.urdf_texts import BOMB, INERTIAL, LIMIT, joint, urdf
 
 
 @pytest.fixture
@@ -95,6 +99,35 @@ def test_written_and_read_again_a_robot_is_the_same(tmp_path_factory, robot: Rob
     columns = np.concatenate([np.arange(again.nv)[again.joints[k].v] for k in order])
     rows = np.concatenate([np.arange(robot.nv)[joint.v] for joint in robot.joints])
     assert_same_torques(found[:, columns], DynamicModel(robot).inverse_dynamics(q, v, a)[:, rows], 1e-11)
+
+
+def test_shapes_are_written_and_read_again(tmp_path: Path) -> None:
+    turned = frozen(pose(rotation_from_rpy(0.1, 0.2, 0.3), np.array([1.0, 2.0, 3.0])))
+    given = [Geometry("box", (0.1, 0.2, 0.3), turned), Geometry("sphere", (0.1,), turned)]
+    given += [Geometry("cylinder", (0.1, 0.5), turned), Geometry("capsule", (0.1, 0.5), turned)]
+    held = frozen(pose(translation=np.array([0.0, 0.0, 0.5])))
+    bodies = (BodyDescription("base"), BodyDescription("arm", np.ones(10), held, tuple(given)))
+    robot = assemble(Description("r", "r", bodies, (JointDescription("j", JointKind.REVOLUTE, "base", "arm"),)))
+    (tmp_path / "robot.urdf").write_text(urdf_text(robot))
+    found = next(body for body in load_robot(tmp_path / "robot.urdf").links[0].bodies if body.name == "arm").geometry
+    assert [shape.shape for shape in found] == ["box", "sphere", "cylinder", "cylinder", "sphere", "sphere"]
+    for shape in found[:4]:
+        assert np.allclose(shape.placement, held @ turned, atol=1e-12)
+    ends = [shape.placement[:3, 3] - found[3].placement[:3, 3] for shape in found[4:]]
+    assert np.allclose(ends, np.outer((-0.25, 0.25), turned[:3, 2]), atol=1e-12)
+
+
+NAMED = {"a/hinge": True, "a/b/c": False, "b/hinge": False, "hinge": False}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_link_without_inertia_between_the_joints_of_one_body_is_no_body(write, name: str) -> None:
+    first, second = joint("one", "base", name), joint("two", name, "a")
+    text = urdf(first, second, links=("base", name, "a", "b"))
+    text = text.replace(f'<link name="{name}">{INERTIAL}</link>', f'<link name="{name}"/>')
+    text = text.replace("</robot>", joint("three", "a", "b") + "</robot>")
+    robot = load_robot(write(text))
+    assert robot.links[0].is_virtual == NAMED[name]
 
 
 WRONG = {

@@ -113,9 +113,9 @@ def convert(
     exact_frames: ExactFramesOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Convert a robot, such as a DH table or a xacro file, to URDF, or write the human body.
+    """Convert a robot, such as a DH table, or the human body to URDF.
 
-    dynid convert human --sex female --height 1.75 --mass 70
+    The human body: dynid convert human --sex female --height 1.75 --mass 70
     """
     with errors_in_words():
         import dynid

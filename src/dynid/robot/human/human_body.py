@@ -18,7 +18,7 @@ from dynid.robot.robot import Robot
 
 @dataclass(frozen=True)
 class HumanBodyThresholds:
-    """Which bodies are taken for those of adults, and from where on they are told to be unlike those of the tables."""
+    """Which numbers are those of a human body, and from where on findings say that the tables hardly describe it."""
 
     least_height: float = 0.5
     """Height [m] below which a number is no height of a body in metres. By judgement."""

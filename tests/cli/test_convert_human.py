@@ -1,0 +1,71 @@
+"""dynid convert human: what it writes, prints and refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dynid import human, load_robot
+from tests.commands import run
+
+BODY = ("convert", "human", "--sex", "female", "--height", "1.7", "--mass", "62")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_it_writes_the_body_that_python_makes() -> None:
+    status, out, _ = run(*BODY, "--table", "de-leva", "--length", "thigh=0.41", "--length", "foot=0.25")
+    assert status == 0
+    assert "dynid inspect human.urdf" in out
+    lengths = {"thigh": 0.41, "foot": 0.25}
+    same = human(sex="female", height=1.7, mass=62, table="de-leva", lengths=lengths)
+    assert load_robot("human.urdf", floating_base=True).moves_as(same.kinematics())
+
+
+def test_the_planar_body_goes_to_the_file_that_is_named() -> None:
+    status, out, _ = run(*BODY, "flat.urdf", "--planar", "--json")
+    assert (status, json.loads(out)["urdf"]) == (0, "flat.urdf")
+    assert len(load_robot("flat.urdf").joints) == 3
+
+
+def test_what_is_unusual_is_printed_and_in_the_json() -> None:
+    unusual = ("convert", "human", "--sex", "male", "--height", "1.8", "--mass", "35")
+    assert "kg/m^2" in run(*unusual)[1]
+    findings = json.loads(run(*unusual, "--force", "--json")[1])["findings"]
+    assert [finding["code"] for finding in findings] == ["human-mass-implausible"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("convert", "human"), "sex"),
+        (("convert", "human", "--sex", "female", "--height", "170", "--mass", "62"), "1.7"),
+        (("convert", "human", "--sex", "female", "--height", "1.7", "--mass", "62000"), "62"),
+        (("convert", "human", "--sex", "f", "--height", "1.7", "--mass", "62"), "female"),
+        ((*BODY, "--table", "dumaas"), "dumas"),
+        ((*BODY, "--length", "tigh=0.4"), "thigh"),
+        ((*BODY, "--length", "thigh"), "thigh="),
+        ((*BODY, "human.xml"), ".urdf"),
+        ((*BODY, "--xacro-arg", "a:=1"), "xacro"),
+        (("convert", "builtin:ur5", "ur5.urdf", "--sex", "male"), "sex"),
+        (("convert", "builtin:ur5", "ur5.urdf", "--planar"), "planar"),
+        (("convert", "builtin:ur5"), "output"),
+        (("convert", "./human", "a.urdf"), "no such file"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_and_nothing_is_written(arguments: tuple[str, ...], hint: str) -> None:
+    status, _, err = run(*arguments)
+    assert status == 2
+    assert hint in err
+    assert not list(Path.cwd().iterdir())
+
+
+def test_a_file_is_not_replaced_unless_it_is_asked_for() -> None:
+    assert run(*BODY)[0] == 0
+    assert run(*BODY)[0] == 2
+    assert run(*BODY, "--force")[0] == 0
