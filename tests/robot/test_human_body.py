@@ -122,6 +122,15 @@ def test_markers_are_massless_bodies_of_the_plug_in_gait_model() -> None:
     assert {name for name in names if name in left} == {"LASI", "RASI"}
 
 
+@pytest.mark.parametrize(("sex", "printed"), [("female", 497.9 / 1735), ("male", 515.5 / 1741)])
+def test_shoulders_are_as_high_above_the_hips_as_de_leva_has_them(sex: str, printed: float) -> None:
+    height = anthropometry("de-leva", sex).height
+    at = places(human(sex=sex, height=height, mass=70.0, table="de-leva"))
+    assert (at["upper_arm_left"] - at["thigh_left"])[2] == pytest.approx(
+        printed * height, rel=0.025
+    )  # lengths are scaled
+
+
 def test_soles_are_on_the_ground_under_the_ankles() -> None:
     at = places(human(sex="male", height=1.8, mass=80.0))
     for side in ("left", "right"):
@@ -212,6 +221,9 @@ WRONG = {
     "grams": ({"mass": 70000.0}, InvalidRequestError, "70"),
     "not a number": ({"mass": float("nan")}, InvalidRequestError, "650"),
     "text": ({"height": "tall"}, InvalidRequestError, "tall"),
+    "an array": ({"height": [1.7, 1.8]}, InvalidRequestError, "1.8"),
+    "a truth": ({"height": True}, InvalidRequestError, "True"),
+    "no sex": ({"sex": None}, UnknownNameError, "female"),
     "no mass": ({"mass": 0.0}, InvalidRequestError, "0.0"),
     "long thigh": ({"lengths": {"thigh": 41.0}}, InvalidRequestError, "0.41"),
     "no such segment": ({"lengths": {"tigh": 0.4}}, UnknownNameError, "thigh"),

@@ -266,6 +266,7 @@ def robot_file(source: str | os.PathLike[str]) -> Path:
         raise RobotFileError(path, "is a folder; name the robot file in it")
     if not is_there:
         advice = f" (for the built-in one write {BUILTIN_PREFIX}{path})" if str(path) in builtin_names() else ""
+        advice = " (the human body is written by 'dynid convert human')" if str(path) == HUMAN else advice
         raise RobotFileError(path, f"there is no such file; check the path{advice}")
     return path
 

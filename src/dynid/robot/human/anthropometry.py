@@ -73,6 +73,7 @@ class Anthropometry:
         segments: The segments by their names, in the order of `SEGMENTS`; their masses sum to 1.
         printed_sum: What the masses that the table prints sum to, both sides counted, in parts of the body's mass.
         hip_half: Half the distance of the hips in parts of the body's height.
+        shoulder: The left shoulder in parts of the body's height, seen from the upper end of the torso, shape (3,).
     """
 
     table: str
@@ -83,6 +84,7 @@ class Anthropometry:
     segments: Mapping[str, Segment]
     printed_sum: float
     hip_half: float
+    shoulder: Array
 
 
 @cache
@@ -114,10 +116,15 @@ def anthropometry(table: str, sex: str) -> Anthropometry:
     segments = {
         name: Segment(name, s.length / of_sex["height"], s.mass / total, s.end, s.unit) for name, s in found.items()
     }
-    half = skeleton["hip_half"][sex]
+    half, shoulder = skeleton["hip_half"][sex], np.array(skeleton["shoulder"][sex])
     if "pelvis_half" in of_sex:
         half = of_sex["pelvis_half"] * of_sex["pelvis_width"] / 1000 / of_sex["height"]
-    return Anthropometry(table, sex, written["name"], of_sex["height"], of_sex["mass"], segments, total, half)
+    if "shoulders" in of_sex:
+        trunk = segments["torso"].length + segments["pelvis"].length
+        shoulder[2] = of_sex["shoulders"] / 1000 / of_sex["height"] - trunk
+    return Anthropometry(
+        table, sex, written["name"], of_sex["height"], of_sex["mass"], segments, total, float(half), frozen(shoulder)
+    )
 
 
 def _dumas_segment(name: str, of_sex: Mapping[str, Any], skeleton: Mapping[str, Any]) -> Segment:

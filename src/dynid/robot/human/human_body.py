@@ -4,8 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.findings import Finding
 from dynid.robot.assembly import assemble
@@ -97,9 +95,10 @@ def human_description(
     planar: bool = False,
 ) -> Description:
     """The description that `human` assembles, whose base is not freed; arguments as there."""
-    of_table = anthropometry(table, sex)
+    of_table = anthropometry(str(table), str(sex))
     height, mass = _height(height), _mass(mass)
     known = [name for name, _, _ in marker_rows()]
+    markers = [markers] if isinstance(markers, str) else markers
     for name in markers or ():
         if name not in known:
             raise UnknownNameError("marker", name, known)
@@ -120,7 +119,7 @@ def sized_skeleton(of_table: Anthropometry, height: float, mass: float, stated: 
             own = [stated[key] for key in (body, name) if key in stated]
             length = own[0] if own else length_at(of_table, name, height)
             found[body] = sized(segment, side, segment.mass * mass, length)
-    return Skeleton(height, of_table.hip_half, np.array(data("skeleton.toml")["shoulder"][of_table.sex]), found)
+    return Skeleton(height, of_table.hip_half, of_table.shoulder, found)
 
 
 def length_at(of_table: Anthropometry, name: str, height: float) -> float:
@@ -173,7 +172,10 @@ def _length(name: str, value: float, height: float) -> float:
 
 def _checked(what: str, unit: str, value: float, least: float, most: float, units: Mapping[str, float]) -> float:
     """A number between two bounds; the error says in which unit it would be between them."""
-    number = float(value) if isinstance(value, int | float) or hasattr(value, "__float__") else math.nan
+    try:
+        number = math.nan if isinstance(value, str | bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
     if least <= number <= most:
         return number
     fits = next((name for name, size in units.items() if least <= number * size <= most), None)
