@@ -24,8 +24,8 @@ def _table(table: str) -> Iterator[str]:
     for sex in SEXES:
         found = anthropometry(table, sex)
         people = "women" if sex == "female" else "men"
-        mean = f"mean height {found.height:.3f} m, mass {found.mass:.1f} kg"
-        yield f"**{written['name']}, {people}** ({mean}; printed masses sum to {100 * found.printed_sum:.2f} %)"
+        sums = f"mean height {found.height:.3f} m; printed masses sum to {100 * found.printed_sum:.2f} %"
+        yield f"**{written['name']}, {people}** ({sums})"
         head = HEADS[written["axes"]]
         rows = [f"| {head} |", "|" + " --- |" * (head.count("|") + 1)]
         for name, row in written[sex]["segment"].items():

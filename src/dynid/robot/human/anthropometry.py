@@ -69,7 +69,6 @@ class Anthropometry:
         sex: One of `SEXES`.
         name: How the table is cited.
         height: Height [m] of its mean subject.
-        mass: Mass [kg] of its mean subject.
         segments: The segments by their names, in the order of `SEGMENTS`; their masses sum to 1.
         printed_sum: What the masses that the table prints sum to, both sides counted, in parts of the body's mass.
         hip_half: Half the distance of the hips in parts of the body's height.
@@ -80,7 +79,6 @@ class Anthropometry:
     sex: str
     name: str
     height: float
-    mass: float
     segments: Mapping[str, Segment]
     printed_sum: float
     hip_half: float
@@ -122,9 +120,7 @@ def anthropometry(table: str, sex: str) -> Anthropometry:
     if "shoulders" in of_sex:
         trunk = segments["torso"].length + segments["pelvis"].length
         shoulder[2] = of_sex["shoulders"] / 1000 / of_sex["height"] - trunk
-    return Anthropometry(
-        table, sex, written["name"], of_sex["height"], of_sex["mass"], segments, total, float(half), frozen(shoulder)
-    )
+    return Anthropometry(table, sex, written["name"], of_sex["height"], segments, total, float(half), frozen(shoulder))
 
 
 def _dumas_segment(name: str, of_sex: Mapping[str, Any], skeleton: Mapping[str, Any]) -> Segment:
