@@ -164,23 +164,34 @@ def test_the_planar_body_is_the_whole_one_in_three_pieces() -> None:
     assert planar.base.name == "feet"
 
 
-def planar_columns(robot: Robot, channels: tuple[int, ...]) -> np.ndarray:
-    """Pinocchio's regressor of some channels of the wrench on the feet, over random motions of the joints."""
+def planar_columns(robot: Robot, channels: tuple[int, ...], speed: float) -> np.ndarray:
+    """Pinocchio's regressor of some channels of the wrench on the feet, over random states of the joints."""
     free = assemble(robot.description, floating_base=True)
     rng = np.random.default_rng(0)
     q, v, a = np.tile(free.neutral, (60, 1)), np.zeros((60, free.nv)), np.zeros((60, free.nv))
-    q[:, 7:], v[:, 6:], a[:, 6:] = (rng.uniform(-1, 1, (60, 3)) for _ in range(3))
+    q[:, 7:], v[:, 6:], a[:, 6:] = (scale * rng.uniform(-1, 1, (60, 3)) for scale in (1.0, speed, speed))
     W = pinocchio_regressor(free, q, v, a)[list(channels)]
     return W.reshape(-1, W.shape[-1])
 
 
-@pytest.mark.parametrize("channels", [(0, 2, 4), (2, 4)], ids=["forces and moment", "balance board"])
-def test_what_a_balance_board_identifies_of_the_planar_body(channels: tuple[int, ...]) -> None:
+PLANAR = {
+    "forces and moment": ((0, 2, 4), 1.0, {"wrench": True}, 11),
+    "balance board": ((2, 4), 1.0, {"wrench": True}, 11),
+    "at rest": ((0, 2, 4), 0.0, {"wrench": True, "gravity_only": True}, 8),
+    "centre of pressure at rest": ((2, 4), 0.0, {"centre_of_pressure": True}, 7),
+}
+"""Channels of the wrench, speed of the motion, what dynid is asked, and the base parameters of the planar body."""
+
+
+@pytest.mark.parametrize("case", PLANAR)
+def test_what_a_balance_board_identifies_of_the_planar_body(case: str) -> None:
+    channels, speed, asked, count = PLANAR[case]
     robot = human(sex="male", height=1.8, mass=80.0, planar=True)
     sideways = [f"{symbol}{i}" for i in range(4) for symbol in ("my", "Ixy", "Iyz")]
-    found = dynid.inspect(robot, wrench=True, known=dict.fromkeys(sideways, 0.0))
-    assert np.linalg.matrix_rank(planar_columns(robot, channels), tol=1e-8) == 11
-    assert len(found.base_parameters) == 11
+    found = dynid.inspect(robot, known=dict.fromkeys(sideways, 0.0), **asked)
+    scale = int("centre_of_pressure" in asked)  # which the vertical force has, and the centre of pressure has not
+    assert np.linalg.matrix_rank(planar_columns(robot, channels, speed), tol=1e-8) == count + scale
+    assert len(found.base_parameters) == count
 
 
 @given(
