@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dynid
@@ -201,7 +201,6 @@ def test_what_a_balance_board_identifies_of_the_planar_body(case: str) -> None:
     st.dictionaries(st.sampled_from(SEGMENTS), st.floats(0.7, 1.4), max_size=4),
     st.booleans(),
 )
-@settings(max_examples=15)
 def test_any_body_is_whole_possible_and_the_same_when_read_again(
     tmp_path_factory, kind: tuple[str, str], height: float, mass: float, scales: dict[str, float], planar: bool
 ) -> None:
