@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynid import load_robot
+from dynid import human, load_robot
 from dynid.report.rasteriser import Camera, picture, png
-from dynid.report.robot_picture import DrawnInertia, robot_pictures, scene
+from dynid.report.robot_picture import DrawnInertia, Surfaces, robot_pictures, scene
 from dynid.robot import triangles
 
 VIEW = np.eye(3)  # right, up, towards the viewer
@@ -118,3 +118,9 @@ def test_ellipses_are_the_outlines_of_ellipsoids_and_pictures_are_always_the_sam
         assert 0.0 < ellipse.x < view.width
         assert 0.0 < ellipse.y < view.height
     assert robot_pictures(robot, robot.neutral, [ball]) == views
+
+
+def test_joints_of_one_body_that_has_shapes_are_drawn_as_that_body_only() -> None:
+    robot = human(sex="male", height=1.8, mass=80.0)
+    drawn = {link for link, _ in Surfaces.of(robot).of_links}
+    assert drawn == {i for i, link in enumerate(robot.links) if any(body.geometry for body in link.bodies)}
