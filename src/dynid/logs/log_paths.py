@@ -17,6 +17,7 @@ from dynid.files import FileKind, kind_of
 from dynid.logs.fetched_files import is_url, listed_addresses, shown
 from dynid.logs.named_files import quantities_in, with_files
 from dynid.logs.readers.bags import is_bag
+from dynid.logs.readers.listed_cells import is_name_file
 from dynid.logs.readers.source import RecordingError
 from dynid.logs.tables import is_log_name
 
@@ -162,7 +163,7 @@ def _is_log(path: Path) -> bool:
     if path.is_dir():
         return is_bag(path)
     other = path.suffix.lower() == ".json" and kind_of(path) not in (FileKind.LOG, FileKind.UNKNOWN)
-    return is_log_name(path) and not other
+    return is_log_name(path) and not other and not is_name_file(path)
 
 
 def _stars(pattern: str) -> re.Pattern[str]:

@@ -150,6 +150,15 @@ def _grouped(
 ) -> Iterator[Candidate]:
     """Columns of one role by the stems of their names; by words with a meaning where no stem has several columns."""
     labels = [label for _, label in columns]
+    arrays = _arrays(names, role, columns)
+    for array, places in arrays.items():
+        own = [labels[k] for k in places]
+        words = naming.label_of(array).words | of_file
+        quality = naming.quality_of(("", *sorted(words)))
+        at = tuple(columns[k][0] for k in places)
+        yield Candidate(role, path, at, tuple(own), _numbers_of(own), quality, words, names)
+    rest = [k for k in range(len(labels)) if not any(k in places for places in arrays.values())]
+    columns, labels = [columns[k] for k in rest], [labels[k] for k in rest]
     groups = _with_strangers(naming.stems(labels))
     if joints > 1 and len(columns) > 1 and all(len(group) == 1 for group in groups):
         groups = list(naming.stems(labels, known_only=True).values())
@@ -161,6 +170,16 @@ def _grouped(
             quality = Quality.MEASURED
         places = tuple(columns[k][0] for k, _ in group)
         yield Candidate(role, path, places, tuple(own), tuple(n for _, n in group), quality, words, names)
+
+
+def _arrays(names: Sequence[str], role: str, columns: Sequence[tuple[int, Label]]) -> dict[str, list[int]]:
+    """Places of columns by the array of the file that they all make, such as positions.elbow, positions.jaw."""
+    found: dict[str, list[int]] = {}
+    for k, (_, label) in enumerate(columns):
+        if array := naming.array_of(label.name, role):
+            found.setdefault(array, []).append(k)
+    whole = {array: sum(name.startswith(f"{array}.") for name in names) for array in found}
+    return {array: places for array, places in found.items() if len(places) == whole[array] > 1}
 
 
 def _with_strangers(groups: dict[tuple[str, ...], list[tuple[int, int | None]]]) -> list[list[tuple[int, int | None]]]:

@@ -147,6 +147,11 @@ class Chooser:
         best = sorted((pair for pair in options if pair[0].quality is finest), key=lambda pair: _simplicity(pair[0]))
         taken, why = self._of_equals(best)
         self._tell_choice("position", taken[0], pool, why)
+        if taken[1].by == "meaning":
+            own = [str(column) for column in taken[0].only(taken[1].columns).stated]
+            self.findings.append(
+                Finding.of("joints-by-meaning", "positions", joints=dict(zip(own, taken[1].joints, strict=True)))
+            )
         self.questions += about_joints(*taken, self.joints)
         return taken
 

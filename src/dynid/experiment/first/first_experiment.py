@@ -86,6 +86,11 @@ class FirstExperiment:
         return (*self.held, *self.resting)
 
     @property
+    def is_unsigned(self) -> bool:
+        """Whether torques of the logs have no signs."""
+        return all(layout.is_unsigned for layout in self.layouts)
+
+    @property
     def questions(self) -> tuple[Question, ...]:
         """What is open, in the order of the file; each once, though it is open for several logs."""
         found = {(one.code, one.key, one.candidates): one for layout in self.layouts for one in layout.questions}
@@ -329,6 +334,8 @@ def findings_on_layout(layout: Layout, robot: Robot) -> Iterator[Finding]:
         if isinstance(group, Group):
             yield Finding.of("columns-guessed", role, columns=group.shown, unit=_in_words(group.unit), reason="")
     yield from findings_on_gains(bool(layout.commands), "kp" in layout.commands)
+    if layout.is_unsigned:
+        yield Finding.of("torques-without-sign", "torque")
     if layout.silent:
         yield Finding.of("torques-silent", "drive.unmeasured", joints=list(layout.silent))
     yield from findings_on_drives(layout, robot)
@@ -379,6 +386,7 @@ def _text(made: FirstExperiment, folder: Path) -> str:
             f"robot = {quoted(name)}",
             *(["exact_frames = true   # as stated"] if made.exact_frames else []),
             _terms_line(first),
+            *(['torque = "magnitude"   # no torque is negative: signs are recovered'] if made.is_unsigned else []),
             *lock_lines(made.held, made.resting, made.stated, made.base),
             "",
             *drive_table(first),

@@ -44,6 +44,10 @@ class FirstGuessThresholds:
     """Correlation with positions, as the median over joints, above which columns of actions are commanded positions:
     those of learning environments may be velocities, torques, or positions in units of their own."""
 
+    dip: float = 0.1
+    """Share of its largest torque below which each torque dips in a log without negative torques, for these to be taken
+    as magnitudes: one that only carries weight stays away from zero."""
+
     total: float = 0.1
     """Difference of a commanded torque from that of the control law, relative to it (root mean square over all joints),
     below which it is the total of the law, and not added to it. By judgement: torques that are added, such as those of
@@ -121,6 +125,7 @@ class Layout:
         questions: What is open.
         findings: Notes on columns that were passed over.
         commands: Where commands and gains are, by role, where they stand in for torques; gains may be numbers.
+        is_unsigned: Whether torques have no signs: none is negative, and each dips to zero.
     """
 
     joints: tuple[str, ...]
@@ -139,6 +144,7 @@ class Layout:
     questions: tuple[Question, ...] = ()
     findings: tuple[Finding, ...] = ()
     commands: Mapping[str, Group | float] = field(default_factory=dict)
+    is_unsigned: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -183,7 +189,15 @@ def with_numbers(layout: Layout, q: Array | None, torque: Array | None) -> Layou
     torque = _without_gaps(torque[part])
     zeros = np.mean(torque == 0.0, axis=0) > CHOICES.silent_share
     found = tuple(name for k, name in enumerate(layout.joints) if zeros[k] and np.ptp(q[:, k]) > 0.0)
-    return replace(layout, silent=found, largest=np.abs(torque).max(axis=0) * sizes_of("torque", layout.torque.unit))
+    largest = np.abs(torque).max(axis=0) * sizes_of("torque", layout.torque.unit)
+    return replace(layout, silent=found, largest=largest, is_unsigned=_is_unsigned(q, torque))
+
+
+def _is_unsigned(q: Array, torque: Array) -> bool:
+    """Whether torques of joints that move are magnitudes."""
+    varies = (np.ptp(torque, axis=0) > 0.0) & (np.ptp(q, axis=0) > STILL)
+    highest, lowest = torque.max(axis=0), torque.min(axis=0)
+    return bool(varies.any() and lowest.min() >= 0.0 and (lowest <= THRESHOLDS.dip * highest)[varies].all())
 
 
 def _without_gaps(values: Array) -> Array:

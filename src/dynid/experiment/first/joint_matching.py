@@ -8,7 +8,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.experiment.first.candidate import Candidate
-from dynid.experiment.first.naming import label_of, parts_of, stems
+from dynid.experiment.first.meanings import HAND, by_meaning
+from dynid.experiment.first.naming import array_of, label_of, parts_of, stems
 from dynid.findings import Finding
 from dynid.robot import JointKind, Robot
 
@@ -20,8 +21,8 @@ class Match:
     Attributes:
         joints: The joints, in the robot's order.
         columns: For each, which of the candidate's columns is its own.
-        by: "stated"; "count" where there are as many columns without names as joints; "names", "numbers", "limits";
-            "part" where there are fewer or more columns than joints; or "order".
+        by: "stated"; "count" where there are as many columns without names as joints; "names", "meaning", "numbers",
+            "limits"; "part" where there are fewer or more columns than joints; or "order".
         rivals: Other joints that fit as well; then nothing decides.
     """
 
@@ -47,6 +48,8 @@ def matched(
     if not candidate.labels and len(candidate.columns) == len(joints):
         return Match(tuple(joints), tuple(range(len(joints))), "count")
     by_name = _by_name(candidate, robot, joints) or _by_word_and_number(candidate, joints)
+    if by_name is None or len(by_name.joints) < len(candidate.columns):
+        by_name = _by_meaning(candidate, joints) or by_name
     if by_name is not None:
         return by_name
     found = list(_sets(candidate, robot, joints))
@@ -80,6 +83,15 @@ def _by_name(candidate: Candidate, robot: Robot, joints: Sequence[str]) -> Match
     missing = [name for name in joints if name not in own and not _is_of_gripper(robot, name)]
     is_misspelt = 0 < len(missing) == owners.count(None)  # as many columns without a joint as joints without a column
     return Match(own, tuple(owners.index(place[name]) for name in own), "part" if is_misspelt else "names")
+
+
+def _by_meaning(candidate: Candidate, joints: Sequence[str]) -> Match | None:
+    """By what the names of an array's columns mean, where it has one for each joint."""
+    labels = [(label.name, array_of(label.name, candidate.role)) for label in candidate.labels]
+    if not all(array for _, array in labels):
+        return None
+    found = by_meaning([name.removeprefix(f"{array}.") for name, array in labels], joints)
+    return None if found is None else Match(tuple(joints), found, "meaning")
 
 
 def _by_word_and_number(candidate: Candidate, joints: Sequence[str]) -> Match | None:
@@ -164,10 +176,6 @@ def _chains(robot: Robot, joints: Sequence[str]) -> Iterator[tuple[str, ...]]:
         if k not in parents:
             names = [robot.joints[at].name for at in reversed(list(robot.chain(k)))]
             yield tuple(name for name in names if name in joints)
-
-
-HAND = frozenset(("finger", "fingers", "grip", "gripper", "hand", "jaw", "thumb", "knuckle", "grasp", "claw"))
-"""Words in the names of joints of a gripper."""
 
 
 def _is_of_gripper(robot: Robot, name: str) -> bool:

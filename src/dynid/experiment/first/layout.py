@@ -235,7 +235,12 @@ def _position(
     else:
         guess = position_unit(robot, choice.joints, q, says)
         questions += _unit_question("position", guess)
-    matched = {"names": "the joints' names", "numbers": "numbers", "limits": "numbers and the joints' limits"}
+    matched = {
+        "names": "the joints' names",
+        "meaning": "what names mean",
+        "numbers": "numbers",
+        "limits": "numbers and the joints' limits",
+    }
     taken = {"stated": "as stated", "count": "taken in the order of the joints"}
     how = taken.get(choice.by) or f"matched by {matched.get(choice.by, 'order')}"
     return _group(place, guess.unit, f"{how}; {guess.why}", at_motor)

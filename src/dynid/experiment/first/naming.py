@@ -51,7 +51,7 @@ QUALITIES = {
     ff feedforward static residual disturbance dist error err errors diff delta limit limits max min upper lower
     threshold std var bias kp kd stiffness damping""",
     Quality.COMMANDED: """des desired d cmd cmds command commanded ref reference target tgt goal set setpoint sp wanted
-    soll demand demanded planned plan action actions""",
+    soll demand demanded planned plan action actions control ctrl""",
     Quality.ESTIMATED: "est estimated estimate model hat pred predicted sim simulated nominal observer",
     Quality.FILTERED: "filt filtered filter smooth smoothed lowpass lp",
     Quality.MEASURED: "actual act measured meas msr mes feedback fb fbk present real sensor sensed ist",
@@ -187,6 +187,17 @@ def _role(words: Sequence[str]) -> str:
     if not roles and words[-1:] == ["t"] and len(words) < 3:  # not of a matrix T, as in O_T_EE
         return "time"
     return next((role for role in ROLES if role in roles), "")
+
+
+def array_of(name: str, role: str) -> str:
+    """The array that a column is of, where its name begins with one that says what it holds; else empty.
+
+    >>> array_of("observation.state.elbow.pos", "position"), array_of("q_1", "position")
+    ('observation.state', '')
+    """
+    parts = name.split(".")
+    heads = (".".join(parts[:count]) for count in range(1, len(parts)))
+    return next((head for head in heads if label_of(head).role == role), "")
 
 
 def role_of_file(stem: str) -> str:

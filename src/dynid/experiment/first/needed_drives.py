@@ -38,7 +38,7 @@ def drive_table(layout: Layout) -> list[str]:
             f"# NEEDED for kg and N m: {of} [N m/A], such as [0.1, 0.1, ...]; while they",
             "# are unknown, results are in units of current, without links and robot files. Signs of drives are found.",
             f'torque_constants = "unknown"   # of {", ".join(layout.joints)}',
-            'signs = "auto"',
+            *([] if layout.is_unsigned else ['signs = "auto"']),
         ]
     if layout.silent:
         lines += [

@@ -18,7 +18,8 @@ def recordings(
     """Files grouped into recordings.
 
     A bag is a recording, and so is every table that has positions and torques. Tables that have only some of the
-    quantities make one recording together; or several, where their names agree but for words such as "position".
+    quantities make one recording together; or several, where their names agree but for words such as "position", or
+    where each folder has all of them.
 
     Args:
         paths: The files.
@@ -47,13 +48,22 @@ def recordings(
     of_time = len(whole) == 1 and "time" not in roles[whole[0]] and any("time" in roles[path] for path in others)
     if whole and not of_time and not any(roles[path] - {"time"} for path in others):
         return tuple((path,) for path in files)  # of a file that is not understood, all columns are questions
-    groups: dict[tuple[Path, tuple[str | int, ...]], list[Path]] = {}
-    for path in files:
-        groups.setdefault((path.parent, _title(path)), []).append(path)
-    complete = [{"position", "torque"} <= set().union(*(roles[p] for p in group)) for group in groups.values()]
-    if len(groups) > 1 and all(complete):
-        return tuple(tuple(group) for group in groups.values())
+    for key in (_folder_and_title, _folder):
+        groups: dict[object, list[Path]] = {}
+        for path in files:
+            groups.setdefault(key(path), []).append(path)
+        complete = [{"position", "torque"} <= set().union(*(roles[p] for p in group)) for group in groups.values()]
+        if len(groups) > 1 and all(complete):
+            return tuple(tuple(group) for group in groups.values())
     return (tuple(files),)
+
+
+def _folder(path: Path) -> object:
+    return path.parent
+
+
+def _folder_and_title(path: Path) -> object:
+    return path.parent, _title(path)
 
 
 def _roles(path: Path, robot: Robot, answers: Answers, progress: Progress) -> set[str]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dynid.findings import Finding
 from dynid.logs.readers.column_store import joined
+from dynid.logs.readers.listed_cells import ListedCells, listed_cells
 from dynid.logs.readers.source import RecordingError, Source, cut_end, require_memory
 from dynid.logs.readers.stamps import NOTHING, Numbers, SamePiece, of_texts
 from dynid.logs.readers.text_layout import (
@@ -40,7 +41,10 @@ def text(path: Path, width: int | None = None) -> Source:
     if width is None and path.stat().st_size * (8 if path.suffix.lower() in PACKED else 1) >= LARGE:
         return large_delimited(path)
     content = as_utf8(path, unpacked(path))
-    return delimited(path, content) if width is None else flat(path, content, width)
+    if width is not None:
+        return flat(path, content, width)
+    lists = listed_cells(path, content)
+    return delimited(path, content if lists is None else lists.whole(content))
 
 
 def delimited(path: Path, content: bytes) -> Source:
@@ -211,12 +215,14 @@ class _Stream:
         layout: Its layout, with the first of its lines.
         damaged: What is wrong with samples that cannot be read, filled while they are read.
         notes: What was noticed, filled likewise.
+        lists: How lists lie in cells; None where there are none.
     """
 
     path: Path
     layout: Layout
     damaged: dict[int, str]
     notes: list[Finding]
+    lists: ListedCells | None = None
 
     def samples(self) -> int:
         """About how many samples there are; zero for packed text."""
@@ -274,6 +280,7 @@ class _Stream:
         while chunk:
             following = next(chunks, b"")
             body = b"" if chunk.isspace() else as_utf8(self.path, chunk, before)
+            body = body if self.lists is None else self.lists.body(body)
             body = body if self.layout.delimiter == "," else body.replace(b",", b".")
             if not following:
                 body = body.rstrip(b" \r\n") if self.layout.delimiter == "\t" else body.rstrip()
@@ -321,8 +328,10 @@ def large_delimited(path: Path) -> Source:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise RecordingError(path, "this is not UTF-8 text, and too large to be converted; save it again as UTF-8")
     whole = head[: head.rfind(b"\n") + 1] or head
-    layout = layout_of_text(path, as_utf8(path, whole))
-    stream = _Stream(path, layout, {}, [])
+    whole = as_utf8(path, whole)
+    lists = listed_cells(path, whole)
+    layout = layout_of_text(path, whole if lists is None else lists.whole(whole))
+    stream = _Stream(path, layout, {}, [], lists)
     return Source(
         layout.names,
         stream.load,
