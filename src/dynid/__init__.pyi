@@ -8,6 +8,7 @@ from .estimation.physical.containment import Box, Ellipsoid
 from .estimation.physical.parameter_retrieval import Retrieval
 from .estimation.settings import EstimationSettings, PhysicalSettings
 from .estimation.static_estimate import StaticEstimate
+from .estimation.streams.stream_estimate import StreamEstimate
 from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
@@ -26,6 +27,7 @@ from .identification.requests import excite, excite_commands, simulate
 from .identification.result import Result
 from .identification.result_files import load_result
 from .identification.static_logs import identify_in_stages
+from .identification.stream import Stream, StreamUpdate
 from .identification.validation import Validation, validate
 from .logs.contacts import Contact, Stance
 from .logs.log import Log
@@ -76,6 +78,9 @@ __all__ = [
     "Severity",
     "Stance",
     "StaticEstimate",
+    "Stream",
+    "StreamEstimate",
+    "StreamUpdate",
     "Term",
     "Validation",
     "__version__",

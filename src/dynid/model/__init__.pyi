@@ -12,6 +12,7 @@ from .dynamic_model import (
 )
 from .external_wrenches import body_pose, joint_torques, link_pose
 from .formulations.energy import stored_inertia
+from .formulations.sample_rows import SampleRows
 from .formulations.torque_rows import Rows, TorqueRows
 from .inspection import Inspection
 from .kernels.kernel import NO_COMPILE, joint_poses, kernel_for, link_poses, stacked_rows
@@ -47,6 +48,7 @@ __all__ = [
     "RowBasis",
     "RowLayout",
     "Rows",
+    "SampleRows",
     "Samples",
     "Segment",
     "Sign",

@@ -38,11 +38,15 @@ class Rows:
 
 
 class TorqueRows(Rows):
-    """The equations of joint torques: one row for each sample and observed joint."""
+    """The equations of joint torques: one row for each sample and observed joint.
+
+    Attributes:
+        layout: Where the independent columns of each row stand, with room for the torque behind them.
+    """
 
     def __init__(self, model: DynamicModel) -> None:
         super().__init__(model, row_bases(model))
-        self._layout = model.layout([basis.columns for basis in self.bases], spare=1)
+        self.layout = model.layout([basis.columns for basis in self.bases], spare=1)
 
     @property
     def samples_a_chunk(self) -> int:
@@ -52,7 +56,7 @@ class TorqueRows(Rows):
 
     def matrices(self, chunk: Chunk) -> list[Array]:
         """For each observed row `[W | torque]` of its independent columns, shape (samples, base + 1)."""
-        of_all_rows = self._layout.evaluate(chunk.q, chunk.v, chunk.a, chunk.temperature)
+        of_all_rows = self.layout.evaluate(chunk.q, chunk.v, chunk.a, chunk.temperature)
         matrices = [of_all_rows[row] for row in self.model.row_indices]
         for row, matrix in enumerate(matrices):
             matrix[:, -1] = chunk.torque[:, row]

@@ -1,0 +1,143 @@
+"""A stream gives what weighted least squares gives on all of its samples at once."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dynid
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError, ShapeError
+from dynid.model import DynamicModel, random_states
+from dynid.robot import Robot
+from tests.strategies import ARMS, FLOATING
+
+TERMS = ["viscous", "coulomb", "armature", "offset"]
+
+
+def samples_of(model: DynamicModel, count: int, noise: float = 0.1) -> tuple[Array, Array, Array, Array]:
+    rng = np.random.default_rng(1)
+    q, v, a = random_states(model, count, rng)
+    p = rng.uniform(0.5, 1.5, len(model.names))
+    return q, v, a, model.inverse_dynamics(q, v, a, p) + noise * rng.normal(size=(count, model.row_count))
+
+
+def batch(stream: dynid.Stream, q: Array, v: Array, a: Array, tau: Array, weights: Array, stds: Array) -> Array:
+    """Weighted least squares of stacked rows, with nothing of the stream's own: values of the base parameters."""
+    W = stream.base.regressor(q, v, a) * np.sqrt(weights)[:, None] / stds[:, None, None]
+    y = tau.T * np.sqrt(weights) / stds[:, None]
+    return np.asarray(np.linalg.lstsq(W.reshape(-1, W.shape[2]), y.ravel(), rcond=None)[0], dtype=np.float64)
+
+
+@settings(max_examples=15, deadline=None)
+@given(robot=ARMS | FLOATING, forgetting=st.sampled_from([None, 0.05]), block=st.sampled_from([1, 7, 60, 200]))
+def test_any_blocks_of_any_robot_give_the_batch_estimate(robot: Robot, forgetting: float | None, block: int) -> None:
+    model = DynamicModel(robot, TERMS if robot.axes else ())
+    count = 200
+    q, v, a, tau = samples_of(model, count)
+    stds = np.linspace(0.5, 2.0, model.row_count)
+    stream = dynid.Stream(model, forgetting=forgetting, rate=1000.0, noise=stds.tolist())
+    for k in range(0, count, block):
+        some = slice(k, k + block)
+        stream.update(q[some], v[some], a[some], tau[some])
+    ages = np.arange(count)[::-1] / 1000.0
+    weights = np.ones(count) if forgetting is None else np.exp(-ages / forgetting)
+    wanted = batch(stream, q, v, a, tau, weights, stds)
+    estimate = stream.estimate
+    assert estimate.is_determined
+    assert np.abs(estimate.values - wanted).max() < 1e-8 * max(1.0, np.abs(wanted).max())
+
+
+@pytest.fixture(scope="module")
+def arm() -> DynamicModel:
+    return DynamicModel("builtin:two_link", TERMS)
+
+
+def test_the_estimate_is_that_of_identification_with_its_standard_deviations(arm: DynamicModel) -> None:
+    from dynid.estimation.factors.accumulation import factorise
+    from dynid.estimation.least_squares import weighted_least_squares
+    from dynid.model import Chunk
+
+    q, v, a, tau = samples_of(arm, 500)
+    stream = dynid.Stream(arm)
+    for k in range(500):
+        stream.update(q[k], v[k], a[k], tau[k])
+    expected = weighted_least_squares(factorise(arm, [Chunk(q, v, a, tau)]), stream.base)
+    found = stream.estimate
+    assert np.allclose(found.values, expected.values, rtol=0, atol=1e-10)
+    assert np.allclose(found.white_std, expected.stds, rtol=1e-9)
+    assert found.condition_number == pytest.approx(expected.condition_number)
+    assert found.relative_error == pytest.approx(expected.relative_error)
+    assert weighted_least_squares(stream.factors, stream.base).values == pytest.approx(expected.values, abs=1e-10)
+
+
+def test_what_is_not_determined_yet_is_named_with_infinite_standard_deviation(arm: DynamicModel) -> None:
+    stream = dynid.Stream(arm, noise=0.1)
+    q = np.linspace(-1.0, 1.0, 50)[:, None] * [1.0, 0.0]
+    stream.update(q, 0 * q, 0 * q, arm.inverse_dynamics(q))
+    estimate = stream.estimate
+    assert 0 < estimate.rank < len(estimate.names)
+    assert {"fv1", "Ia2"} <= set(estimate.undetermined)
+    assert all(np.isinf(estimate.std[estimate.names.index(name)]) for name in estimate.undetermined)
+    assert np.isinf(estimate.condition_number)
+
+
+def test_links_turn_from_unknown_to_determined(arm: DynamicModel) -> None:
+    q, v, a, tau = samples_of(arm, 400)
+    stream = dynid.Stream(arm, noise=0.1)
+    seen = [stream.estimate.link_information]
+    for k in range(0, 400, 40):
+        stream.update(q[k : k + 40], v[k : k + 40], a[k : k + 40], tau[k : k + 40])
+        seen.append(stream.estimate.link_information)
+    assert set(seen[0].values()) == {0.0}
+    assert all(later[name] >= sooner[name] for sooner, later in pairwise(seen) for name in sooner)
+    assert min(seen[-1].values()) > 0.9
+
+
+@pytest.mark.parametrize("spoilt", ["q", "tau", "shape", "time"])
+def test_a_bad_sample_is_refused_and_changes_nothing(arm: DynamicModel, spoilt: str) -> None:
+    q, v, a, tau = samples_of(arm, 100)
+    stream = dynid.Stream(arm)
+    stream.update(q, v, a, tau, t=0.01 * np.arange(100))
+    before = stream.estimate.values
+    bad = {"q": q[0] * np.nan, "v": v[0], "a": a[0], "tau": tau[0]}
+    if spoilt == "tau":
+        bad |= {"q": q[0], "tau": np.array([1.0, np.inf])}
+    if spoilt == "shape":
+        bad |= {"q": q[0], "tau": np.ones(3)}
+    if spoilt == "time":
+        bad |= {"q": q[0]}
+    with pytest.raises(ShapeError if spoilt == "shape" else InvalidRequestError):
+        stream.update(*bad.values(), t=0.5 if spoilt == "time" else 2.0)
+    assert np.array_equal(stream.estimate.values, before)
+
+
+def test_streams_of_halves_merge_to_the_whole_through_a_file(arm: DynamicModel, tmp_path: Path) -> None:
+    from dynid.estimation import Factors
+
+    q, v, a, tau = samples_of(arm, 300)
+    whole, first, second = (dynid.Stream(arm, noise=0.1) for _ in range(3))
+    whole.update(q, v, a, tau)
+    first.update(q[:150], v[:150], a[:150], tau[:150])
+    second.update(q[150:], v[150:], a[150:], tau[150:])
+    path = tmp_path / "first.npz"
+    first.save(path)
+    second.merge(Factors.load(path))
+    assert np.allclose(second.estimate.values, whole.estimate.values, atol=1e-10)
+
+
+def test_contact_wrenches_of_a_floating_robot_give_its_rows() -> None:
+    robot = dynid.human(sex="female", height=1.75, mass=70.0)
+    model = DynamicModel(robot, observed="wrench_moving")
+    q, v, a = random_states(model, 40, np.random.default_rng(0))
+    tau = model.inverse_dynamics(q, v, a)
+    by_rows, by_wrenches = dynid.Stream(model, noise=1.0), dynid.Stream(model, noise=1.0)
+    root = robot.links[0].bodies[0].name
+    by_rows.update(q, v, a, tau)
+    by_wrenches.update(q, v, a, None, contacts={root: tau})
+    assert np.allclose(by_rows.estimate.values, by_wrenches.estimate.values, atol=1e-9)
