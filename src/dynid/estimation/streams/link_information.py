@@ -1,10 +1,10 @@
 """How well the links of a robot are determined by what was measured so far: a number from 0 to 1 for each.
 
-Before anything is measured, a link's ten parameters may be as uncertain as a part `NEAR` of their natural sizes: m of
-the mass, m r of the first moments and m r^2 of the inertia, with the link's mass m and radius of gyration r of the
-robot file. Perfect data would take some of these variances away, summed over the parameters in their natural sizes;
-what is unidentifiable stays. A link's information is the share of that which the data have taken away. A direction
-whose standard deviation is the tenth of its natural size counts half, one that is three times better determined 0.9.
+Before anything is measured, a link's ten parameters may be as uncertain as a tenth of their natural sizes: m of the
+mass, m r of the first moments and m r^2 of the inertia, with the link's mass m and radius of gyration r of the robot
+file. Perfect data would take some of these variances away, summed over the parameters in their natural sizes; what is
+unidentifiable stays. A link's information is the share of that which the data have taken away. A direction whose
+standard deviation is the tenth of its natural size counts half, one that is three times better determined 0.9.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dynid.arrays import Array
 from dynid.model import BaseParameters
 from dynid.robot import INERTIA_BASIS, SIZE
 
-NEAR = 0.1
+HALF_DETERMINED = 0.1
 """Standard deviation, over its natural size, at which a direction counts half."""
 
 PLAIN_MASS, PLAIN_RADIUS = 1.0, 0.1
@@ -31,8 +31,8 @@ class LinkScales:
 
     Attributes:
         names: Names of the links.
-        G: What a deviation of each parameter by a `NEAR` part of its natural size makes of base parameters, shape
-            (base, 10 * links).
+        G: What a deviation of each parameter by a tenth (`HALF_DETERMINED`) of its natural size makes of base
+            parameters, shape (base, 10 * links).
         most: The variances that perfect data would take away, relative, shape (10 * links,).
     """
 
@@ -44,7 +44,7 @@ class LinkScales:
     def of(base: BaseParameters) -> LinkScales:
         """The sizes of the parameters of a model."""
         robot = base.model.robot
-        G = base.regrouping[:, : SIZE * len(robot.solid_links)] * (NEAR * natural_sizes(base))
+        G = base.regrouping[:, : SIZE * len(robot.solid_links)] * (HALF_DETERMINED * natural_sizes(base))
         if not G.any():
             return LinkScales((), G[:, :0], np.zeros(0))
         _, s, V = np.linalg.svd(G, full_matrices=False)
@@ -77,6 +77,6 @@ def natural_sizes(base: BaseParameters) -> Array:
     radii = np.sqrt(np.maximum(moments, 0.0) / np.where(known, masses, 1.0))
     radius = float(np.mean(radii[known])) if known.any() else 0.0
     radius = radius or PLAIN_RADIUS
-    m = np.maximum(masses, NEAR * mass)
-    r = np.maximum(np.where(known, radii, radius), NEAR * radius)
+    m = np.maximum(masses, HALF_DETERMINED * mass)
+    r = np.maximum(np.where(known, radii, radius), HALF_DETERMINED * radius)
     return np.stack([m, *[m * r] * 3, *[m * r**2] * 6], axis=1).ravel()
