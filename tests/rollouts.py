@@ -54,7 +54,7 @@ def commands(joints: int, samples: int, *, seed: int = 0, uneven: bool = False) 
 def everything(model: DynamicModel) -> RolloutParameters:
     """All that rollouts can be differentiated over."""
     joints = tuple(range(model.robot.nv))
-    return RolloutParameters(tuple(range(len(model.names))), True, joints, joints, joints, joints, joints)
+    return RolloutParameters(tuple(range(len(model.names))), True, *[joints] * 6)
 
 
 def difference(rollout: Rollout, parameters: RolloutParameters, column: int, **forms: Any) -> Array | None:
@@ -71,8 +71,9 @@ def difference(rollout: Rollout, parameters: RolloutParameters, column: int, **f
         delay = rollout.delay
         if kind == "delay":
             delay += sign * e
-        elif kind in ("kp", "kd"):
-            law = {kind: getattr(control, kind) * (1.0 + sign * e * (np.arange(len(b)) == at))}
+        elif kind in ("kp", "kd", "limit"):
+            stated = getattr(control, kind)
+            law = {} if stated is None else {kind: stated * (1.0 + sign * e * (np.arange(len(b)) == at))}
         else:
             {"model": p, "bias": b, "start_position": q0, "start_velocity": v0}[kind][at] += sign * e
         moved = SimulatedRobot.of(robot.model, p, **forms)

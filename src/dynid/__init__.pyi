@@ -31,6 +31,7 @@ from .identification.stream import Stream, StreamUpdate
 from .identification.validation import Validation, validate
 from .logs.contacts import Contact, Stance
 from .logs.log import Log
+from .logs.servo import Servo
 from .logs.settings import Drive, Processing
 from .model.base_parameters import BaseParameters, find_base_parameters
 from .model.dynamic_model import DynamicModel
@@ -75,6 +76,7 @@ __all__ = [
     "Result",
     "Retrieval",
     "Robot",
+    "Servo",
     "Severity",
     "Stance",
     "StaticEstimate",

@@ -12,6 +12,7 @@ from dynid.estimation import OutputErrorFit, confounded_pairs
 from dynid.findings import Finding
 from dynid.identification.command_checks import findings_on_contact, findings_on_gains, lag_of_commands
 from dynid.identification.command_fit import Fitted
+from dynid.identification.servo_findings import findings_on_servos
 from dynid.model import DynamicModel, Role
 
 
@@ -44,6 +45,7 @@ def findings_on_fit(fitted: Fitted, names: Sequence[str]) -> Iterator[Finding]:
     """
     model, fit = fitted.robot.model, fitted.output_error
     yield from _on_law(fitted)
+    yield from findings_on_servos(fitted)
     yield from _on_delay(fitted)
     if fit is None:
         if fitted.robot.control.output_error:

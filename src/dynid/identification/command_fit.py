@@ -232,6 +232,7 @@ def unknown_columns(robot: CommandedRobot, *, bias: bool) -> RolloutParameters:
         bias=joints if bias else (),
         kp=scale,
         kd=scale,
+        limit=scale if robot.is_servo else (),
     )
 
 
@@ -333,18 +334,23 @@ def _settled(robot: CommandedRobot, point: LawPoint, log: Log) -> int:
 
 
 def _joined(S: Array, columns: RolloutParameters, point: LawPoint) -> Array:
-    """Slopes over unknowns: gains on positions and on velocities have one scale together, relative to stated ones."""
+    """Slopes over unknowns: gains, and limits of servos, have one scale together, relative to stated ones."""
     if not columns.kp:
         return S
-    n = len(columns.kp)
-    over_scale = (S[..., -2 * n : -n] + S[..., -n:]) / point.scales[[*columns.kp]]
-    return np.concatenate([S[..., : -2 * n], over_scale], axis=-1)
+    n, scaled = len(columns.kp), columns.scaled
+    parts = S[..., -scaled:].reshape(*S.shape[:-1], scaled // n, n)
+    return np.concatenate([S[..., :-scaled], parts.sum(axis=-2) / point.scales[[*columns.kp]]], axis=-1)
 
 
 def unknowns_of(robot: CommandedRobot, point: LawPoint, columns: RolloutParameters) -> Unknowns:
     """The unknowns of output error, at a point to start from."""
-    model, n = robot.model, robot.model.robot.nv
-    names = [name.replace("kp", "scale") for name in columns.names(model)][: None if not columns.kp else -n]
+    model = robot.model
+    unscaled = len(columns) - columns.scaled
+    names = [
+        *columns.names(model)[:unscaled],
+        *(name.replace("kp", "scale") for name in columns.names(model)[unscaled:]),
+    ]
+    names = names[: unscaled + len(columns.kp)]
     log = robot.logs[0]
     period = float(np.median(np.diff(log.time)))
     values = [point.p[[*columns.model]], [point.delay] * columns.delay]

@@ -189,8 +189,8 @@ def information(rollout: Rollout, columns: RolloutParameters, noise: Array) -> A
     scales = len(columns.kp)
     if not scales:
         return H
-    join = np.eye(len(columns))[:, :-scales]
-    join[-scales:, -scales:] = np.eye(scales)
+    join = np.eye(len(columns))[:, : len(columns) - columns.scaled + scales]
+    join[-columns.scaled :, -scales:] = np.tile(np.eye(scales), (columns.scaled // scales, 1))
     return join.T @ H @ join
 
 

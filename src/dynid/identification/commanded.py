@@ -169,7 +169,7 @@ def _processing(fitted: Fitted) -> Processing:
 
 def without_commands(log: Log) -> Log:
     """A log whose torques stand for themselves."""
-    return replace(log, **dict.fromkeys((*COMMANDS, "effort_limit")))
+    return replace(log, **dict.fromkeys((*COMMANDS, "effort_limit", "back_emf")))
 
 
 def _of_torques(found: Estimated) -> Iterator[Finding]:
@@ -216,7 +216,9 @@ def _row(row: ParameterEstimate, own: CommandParameter | None) -> ParameterEstim
 def _command_record(fitted: Fitted, names: Sequence[str], confidence: float, reading: float) -> CommandRecord:
     robot, point, fit = fitted.robot, fitted.point, fitted.output_error
     commands = robot.logs[0].commands
-    limit, control = commands.limit, robot.control
+    limit, control, back_emf = commands.limit, robot.control, commands.back_emf
+    if limit is not None and back_emf is not None:
+        limit = limit * point.scales
     parameters = _parameters(fitted, confidence)
     by_name = {row.name: row for row in parameters}
     return CommandRecord(
@@ -226,6 +228,7 @@ def _command_record(fitted: Fitted, names: Sequence[str], confidence: float, rea
         kp=tuple((_median([log.commands.kp for log in robot.logs]) * point.scales).tolist()),
         kd=tuple((_median([log.commands.kd for log in robot.logs]) * point.scales).tolist()),
         effort_limit=None if limit is None else tuple(limit.tolist()),
+        back_emf=None if back_emf is None else tuple(back_emf.tolist()),
         gain_scales=tuple(point.scales.tolist()) if control.gains == "scale" else None,
         bias=tuple(point.bias.tolist()) if fitted.columns.bias else None,
         parameters=parameters,

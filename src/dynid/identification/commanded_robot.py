@@ -62,6 +62,11 @@ class CommandedRobot:
         return len(self.model.robot.parameters)
 
     @property
+    def is_servo(self) -> bool:
+        """Whether motors are under a voltage, so that gains and limits have one scale."""
+        return any(log.back_emf is not None for log in self.logs)
+
+    @property
     def estimated(self) -> tuple[int, ...]:
         """Parameters that are estimated, as indices into `model.names`."""
         return tuple(k for k in range(self.first, len(self.model.names)) if k not in self.known)
@@ -77,7 +82,10 @@ class CommandedRobot:
         plain = self._inputs[k, point.form]
         if np.all(point.scales == 1.0):
             return plain
-        return replace(plain, kp=plain.kp * point.scales, kd=plain.kd * point.scales)
+        limit = plain.limit
+        if limit is not None and self.is_servo:
+            limit = limit * point.scales
+        return replace(plain, kp=plain.kp * point.scales, kd=plain.kd * point.scales, limit=limit)
 
     def errors(self, point: LawPoint, logs: Sequence[int] | None = None) -> Array | None:
         """Mean squares of the errors of rollouts [rad^2 or m^2], shape (logs, joints); None where one flies off."""

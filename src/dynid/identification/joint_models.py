@@ -40,7 +40,8 @@ class JointModel:
     """What a simulator needs to know of a joint beside its links; see `UNITS`. None where the result does not have it.
 
     The torque of the motor is kp (command - position) - kd velocity, within the effort limit, with commands that are
-    `delay` old. The joint resists with viscous velocity + coulomb sign(velocity) + offset, and holds up to `static`.
+    `delay` old. What a servo's motor loses with speed beyond that limit (back-EMF) is in `viscous`. The joint resists
+    with viscous velocity + coulomb sign(velocity) + offset, and holds up to `static`.
 
     Attributes:
         name: The joint.
@@ -130,12 +131,21 @@ def _joint_model(
         joint.name,
         joint.kind is JointKind.PRISMATIC,
         armature=total(Role.ARMATURE),
-        viscous=total(Role.VISCOUS),
+        viscous=_with_back_emf(result, joint, total(Role.VISCOUS)),
         coulomb=coulomb,
         static=None if rise is None else _sum(rise, coulomb),
         offset=total(Role.OFFSET),
         **{**of_file, **stated},
     )
+
+
+def _with_back_emf(result: Result, joint: Joint, viscous: Estimate | None) -> Estimate | None:
+    """Viscous friction, and what a servo's motor loses with speed: simulators have one damping for both."""
+    commands = result.record.commands
+    if commands is None or commands.back_emf is None:
+        return viscous
+    back_emf = Estimate(commands.back_emf[joint.v.start])
+    return back_emf if viscous is None else Estimate(viscous.value + back_emf.value, viscous.std)
 
 
 def _sum(first: Estimate, second: Estimate | None) -> Estimate:

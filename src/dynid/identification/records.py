@@ -505,6 +505,7 @@ class CommandRecord(Entry):
         kp: Gains on positions as used, at the first sample of the first log, one for each joint.
         kd: The same on velocities.
         effort_limit: Largest torques [N m or N]; None for none.
+        back_emf: Torque that motors of servos lose with speed [N m s/rad]; None for drives that control torques.
         gain_scales: Gains as used over stated ones, where they were estimated.
         bias: What encoders show beyond the true positions [rad or m], where it was estimated.
         parameters: Parameters of joints and law, with uncertainties.
@@ -526,6 +527,7 @@ class CommandRecord(Entry):
     kp: tuple[float, ...]
     kd: tuple[float, ...]
     effort_limit: tuple[float, ...] | None = None
+    back_emf: tuple[float, ...] | None = None
     gain_scales: tuple[float, ...] | None = None
     bias: tuple[float, ...] | None = None
     parameters: tuple[CommandParameter, ...]

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -195,7 +195,7 @@ def _export_robot(
         lambda: write_back(
             robot,
             _links(result, values),
-            {joint.name: _dynamics(result.base.model, values, joint) for joint in robot.joints},
+            {joint.name: _with_back_emf(result, values, joint) for joint in robot.joints},
             path,
             format="mjcf" if format is Format.MJCF else "urdf",
             overwrite=overwrite,
@@ -277,6 +277,14 @@ def _both(write_robot: Any, beside: Path | None, text: str, overwrite: bool) -> 
         else:
             write_bytes(beside, before, overwrite=True)
         raise
+
+
+def _with_back_emf(result: Result, values: Mapping[str, float], joint: Joint) -> JointDynamics:
+    """The dynamics of a joint; what a servo's motor loses with speed is damping, in files."""
+    found, commands = _dynamics(result.base.model, values, joint), result.record.commands
+    if commands is None or commands.back_emf is None or joint.kind.nv != 1 or joint.leader is not None:
+        return found
+    return replace(found, damping=(found.damping or 0.0) + commands.back_emf[joint.v.start])
 
 
 def _dynamics(model: DynamicModel, values: Mapping[str, float], joint: Joint) -> JointDynamics:

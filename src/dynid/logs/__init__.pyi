@@ -26,6 +26,7 @@ from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
 from .rests import Rests, find_rests
 from .same_motion import at_same_times
+from .servo import SERVO_LIMITS, Servo
 from .settings import COMMANDS, Control, Drive, LoadTable, LogSource, Processing, Quantity
 from .sources import read_source
 from .stored_log import LONG_LOG, StoredLog
@@ -42,6 +43,7 @@ __all__ = [
     "LENGTH",
     "LONG_LOG",
     "SAMPLE_SAMPLES",
+    "SERVO_LIMITS",
     "TURN",
     "UNITS",
     "Commands",
@@ -59,6 +61,7 @@ __all__ = [
     "Quantity",
     "RecordingError",
     "Rests",
+    "Servo",
     "Source",
     "Speeds",
     "Stance",

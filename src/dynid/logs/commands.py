@@ -26,6 +26,8 @@ class Commands:
         kp: Torque per error of position [N m/rad or N/m], shape (samples, joints).
         kd: Torque per error of velocity [N m s/rad or N s/m], shape (samples, joints).
         limit: Largest torque [N m or N], shape (joints,); None where there is none.
+        back_emf: Torque that motors under a voltage lose with speed, beyond any limit [N m s/rad], shape (joints,);
+            None where drives control torques.
     """
 
     position: Array
@@ -34,6 +36,12 @@ class Commands:
     kp: Array
     kd: Array
     limit: Array | None = None
+    back_emf: Array | None = None
+
+    @property
+    def is_servo(self) -> bool:
+        """Whether motors are under a voltage: gains and limits are then in proportion to the stall torque."""
+        return self.back_emf is not None
 
     @property
     def wanted(self) -> Array:
@@ -82,7 +90,8 @@ def law_torque(
         parts = tuple(x[seen] for x in parts)
     wanted, kp, kd = parts
     torque = commands.clipped(wanted - kp * q - kd * speed)
-    return torque if delay is None or form == "continuous" else delayed(torque, time, 0.0)
+    torque = torque if delay is None or form == "continuous" else delayed(torque, time, 0.0)
+    return torque if commands.back_emf is None else torque - commands.back_emf * speed
 
 
 def delayed(held: Array, time: Array, delay: float) -> Array:

@@ -26,6 +26,13 @@ def with_control(sources: Sequence[LogSource], control: Control, robot: Robot) -
 
 def _with_law(source: LogSource, control: Control, robot: Robot) -> LogSource:
     new: dict[str, Any] = {}
+    if control.servo is not None:
+        if source.kp is not None or source.kd is not None:
+            raise InvalidRequestError(
+                "a log has gains of its own, and [control.servo] states those of servos; leave kp and kd of the log out"
+            )
+        law = control.servo.law(len(robot.axes))
+        return source.model_copy(update={key: tuple(values.tolist()) for key, values in law.items()})  # type: ignore[attr-defined]
     for k, key in enumerate(("kp", "kd")):
         stated = getattr(control, key)
         if getattr(source, key) is None and stated is not None:
@@ -44,6 +51,9 @@ def stated_gains(control: Control, robot: Robot) -> tuple[tuple[float, ...] | No
         InvalidRequestError: If there is not one for each joint, or the robot's file states none where it should.
     """
     found: list[tuple[float, ...] | None] = []
+    if control.servo is not None:
+        law = control.servo.law(robot.nv)
+        return tuple(law["kp"].tolist()), tuple(law["kd"].tolist())
     for k, key in enumerate(("kp", "kd")):
         stated = getattr(control, key)
         if stated is None or stated == "unknown":
@@ -58,6 +68,8 @@ def stated_gains(control: Control, robot: Robot) -> tuple[tuple[float, ...] | No
 
 def effort_limit(control: Control, robot: Robot) -> tuple[float, ...] | float | None:
     """The largest torques of a control law: as stated, else the robot file's; None for none."""
+    if control.servo is not None:
+        return tuple(control.servo.law(robot.nv)["effort_limit"].tolist())
     stated = control.effort_limit
     if stated == "none" or (stated is not None and stated != "robot"):
         return None if stated == "none" else stated

@@ -56,6 +56,8 @@ class Log:
             (samples, 1) for all joints.
         kd: Torque per error of velocity [N m s/rad or N s/m], likewise; zero when None.
         effort_limit: Largest torque of the law [N m or N], one number or one for each joint; None where there is none.
+        back_emf: Torque that a servo's motor under a voltage loses with speed, beyond that limit [N m s/rad], one
+            number or one for each joint; None for drives that control torques. `Servo.law` gives it with the gains.
         command_delay: How much later commands act than they are logged [s], for the torque of the law; None where that
             is yet to be found.
         law: How the law acts: "continuous" or "sampled", as in `[control]` of an experiment.
@@ -108,6 +110,7 @@ class Log:
     kp: Array | None = None
     kd: Array | None = None
     effort_limit: Array | None = None
+    back_emf: Array | None = None
     command_delay: float | None = None
     law: LawForm = "continuous"
     is_commanded: bool = False
@@ -140,9 +143,10 @@ class Log:
                     values = _for_all(values, name, self.position.shape)
                 values = values[:, None] if values.ndim == 1 else values
                 object.__setattr__(self, name, values)
-        if self.effort_limit is not None:
-            limit = _for_all(_read_only(self.effort_limit, "effort_limit"), "effort_limit", self.position.shape)
-            object.__setattr__(self, "effort_limit", limit[0])
+        for name in ("effort_limit", "back_emf"):
+            if getattr(self, name) is not None:
+                values = _for_all(_read_only(getattr(self, name), name), name, self.position.shape)
+                object.__setattr__(self, name, values[0])
         self._complete_contacts()
         self._check_shapes()
         if self.torque is None:
@@ -230,9 +234,8 @@ class Log:
         if self.position_command is None or self.kp is None:
             raise InvalidRequestError(f"{self.name or 'the log'} has no commands with gains: only measured torques")
         kd = np.zeros_like(self.kp) if self.kd is None else self.kd
-        return Commands(
-            self.position_command, self.velocity_command, self.torque_command, self.kp, kd, self.effort_limit
-        )
+        limits = self.effort_limit, self.back_emf
+        return Commands(self.position_command, self.velocity_command, self.torque_command, self.kp, kd, *limits)
 
     def with_law(self, delay: float, law: LawForm, scales: Array | None = None) -> Log:
         """The log with torques of its control law, once it is known how that acts.
@@ -240,9 +243,12 @@ class Log:
         Args:
             delay: How much later commands act than they are logged [s].
             law: How the law acts.
-            scales: True gains over stated ones, shape (joints,); ones when None.
+            scales: True gains over stated ones, shape (joints,); ones when None. Those of servos are true stall
+                torques over stated ones, and limits have them, too.
         """
         gains = {} if scales is None else {"kp": self.commands.kp * scales, "kd": self.commands.kd * scales}
+        if scales is not None and self.back_emf is not None and self.effort_limit is not None:
+            gains["effort_limit"] = self.effort_limit * scales
         return replace(self, torque=None, command_delay=delay, law=law, **gains)  # type: ignore[arg-type]
 
     @property

@@ -14,6 +14,7 @@ from dynid.arrays import Array
 from dynid.logs.commands import LawForm
 from dynid.logs.contacts import CONTACT, Contact, Stance
 from dynid.logs.readers.bags import is_bag
+from dynid.logs.servo import Servo
 from dynid.robot import SIZE, Load, pose, rotation_from_rpy
 from dynid.settings import Count, Name, NotNegative, Number, Positive, Table
 
@@ -239,6 +240,7 @@ class LogSource(Table):
     kp: Gains | None = None
     kd: Gains | None = None
     effort_limit: tuple[Positive, ...] | Positive | None = None
+    back_emf: SkipJsonSchema[tuple[NotNegative, ...] | None] = None  # of servos; a file states them in [control.servo]
     command_delay: SkipJsonSchema[Number | None] = None  # of a log that was identified; a file states it in [control]
     law: SkipJsonSchema[LawForm] = "continuous"
     gain_scales: SkipJsonSchema[tuple[Number, ...] | None] = None
@@ -359,7 +361,8 @@ class Control(Table):
 
     `kp`, `kd` and `effort_limit` are for logs that do not state their own; "robot" takes those of the robot file's
     actuators. `law` is how it acts: "continuous" with commands that arrive late; "sampled" at its own `rate` [Hz] (that
-    of the log, when None), its torque held between ticks; "auto" compares both.
+    of the log, when None), its torque held between ticks; "auto" compares both. With `servo`, gains are those of hobby
+    servos whose motors are under a voltage.
     """
 
     kp: tuple[NotNegative, ...] | NotNegative | Literal["robot", "unknown"] | None = None
@@ -372,6 +375,17 @@ class Control(Table):
     gains: Literal["known", "scale"] = "known"
     bias: bool | Literal["auto"] = "auto"
     output_error: bool = True
+    servo: Servo | None = None
+
+    @model_validator(mode="after")
+    def _states_gains_once(self) -> Control:
+        stated = [key for key in ("kp", "kd", "effort_limit") if getattr(self, key) is not None]
+        if self.servo is not None and stated:
+            raise ValueError(
+                f"{stated[0]} is in N m, and [control.servo] states gains as duty cycle: leave {' and '.join(stated)} "
+                "out of [control], and state kp and max_duty of the servos"
+            )
+        return self
 
     @model_validator(mode="after")
     def _has_a_rate_for_ticks(self) -> Control:

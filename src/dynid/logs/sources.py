@@ -213,7 +213,8 @@ def _filled(
         **gains,
         contacts_with=source.contacts_with,
         stance=source.standing,
-        effort_limit=None if source.effort_limit is None else np.asarray(source.effort_limit, dtype=float),
+        effort_limit=_limit(source),
+        back_emf=None if source.back_emf is None else np.asarray(source.back_emf, dtype=float),
         command_delay=source.command_delay,
         law=source.law,
         name=source.name or "",
@@ -225,6 +226,14 @@ def _filled(
         first_stamp=float(stamps[np.isfinite(stamps)][0]),
     )
     return log, part.start + (0 if rows is None else int(rows[0]))
+
+
+def _limit(source: LogSource) -> Any:
+    """Largest torques of the control law; of servos they have the scales of the gains."""
+    if source.effort_limit is None:
+        return None
+    scales = 1.0 if source.gain_scales is None or source.back_emf is None else np.array(source.gain_scales)
+    return np.asarray(source.effort_limit, dtype=float) * scales
 
 
 def _gain(source: LogSource, role: str, values: Mapping[str, Array]) -> Any:

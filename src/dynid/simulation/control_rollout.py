@@ -40,7 +40,7 @@ class Rollout:
     """A simulated motion at the time stamps of the commands.
 
     Attributes:
-        robot: What moved.
+        robot: What moved; back-EMF of its motors is among its viscous friction.
         control: What it was commanded.
         delay: How much later commands acted than they are stamped [s].
         bias: What encoders measure beyond the true positions [rad or m], shape (nv,).
@@ -103,7 +103,7 @@ def roll_out(
     from dynid.simulation.compilation import is_cached
     from dynid.simulation.engine import start
 
-    n = robot.robot.nv
+    robot, n = robot.under_voltage(control.back_emf), robot.robot.nv
     if np.shape(control.position)[1] != n:
         raise ShapeError("position", f"(samples, {n})", np.shape(control.position))
     b, v = (np.zeros(n) if values is None else np.asarray(values, dtype=float) for values in (bias, v0))
@@ -142,6 +142,7 @@ def _drive(
         kp=means.kp,
         kd=means.kd,
         limit=np.full(len(bias), np.inf) if control.limit is None else np.array(control.limit, dtype=float),
+        back_emf=np.zeros(len(bias)) if control.back_emf is None else np.array(control.back_emf, dtype=float),
         is_sampled=control.rate is not None,
         ends=plan.ends,
         first=envelope(independent_branches(robot.robot, robot.forces)),

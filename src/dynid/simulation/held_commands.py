@@ -30,6 +30,8 @@ class ControlInput:
         kp: Torque per error of position [N m/rad or N/m], shape (nv,), or (samples, nv) where it varies.
         kd: Torque per error of velocity [N m s/rad or N s/m], shape (nv,) or (samples, nv).
         limit: Largest torque of each joint [N m or N], shape (nv,); none when None.
+        back_emf: Torque that motors under a voltage lose with speed, beyond any limit [N m s/rad], shape (nv,); none
+            when None.
         rate: How often the law is evaluated [Hz], its torque held between; continuously when None. The intervals
             between stamps are divided into the nearest whole number of ticks.
     """
@@ -42,6 +44,7 @@ class ControlInput:
     torque: Array | None = None
     limit: Array | None = None
     rate: float | None = None
+    back_emf: Array | None = None
 
     @staticmethod
     def of(time: Array, commands: Commands, rate: float | None = None) -> ControlInput:
@@ -55,6 +58,7 @@ class ControlInput:
             torque=commands.torque,
             limit=commands.limit,
             rate=rate,
+            back_emf=commands.back_emf,
         )
 
     def __post_init__(self) -> None:
@@ -68,6 +72,7 @@ class ControlInput:
             "kp": (*joints, *whole),
             "kd": (*joints, *whole),
             "limit": joints,
+            "back_emf": joints,
         }
         for name, shapes in allowed.items():
             values = getattr(self, name)
@@ -80,6 +85,10 @@ class ControlInput:
         self._check_values()
 
     def _check_values(self) -> None:
+        if self.back_emf is not None and not (np.asarray(self.back_emf) >= 0.0).all():
+            raise InvalidRequestError(
+                f"back-EMF takes torque away as speed grows, and {np.min(self.back_emf):g} adds it"
+            )
         if self.limit is not None and not (np.asarray(self.limit) > 0.0).all():
             raise InvalidRequestError(f"effort limits must be positive, not {np.min(self.limit):g}; leave limit out")
         late = np.flatnonzero(~(np.diff(self.time) > 0.0))

@@ -45,6 +45,7 @@ class RolloutParameters:
         bias: Coordinates whose encoder bias [rad or m] is one. The start is measured, so its true position follows.
         kp: Coordinates whose gain on positions has a scale (one now) that is one.
         kd: The same of gains on velocities.
+        limit: The same of largest torques.
         start_position: Coordinates whose first position [rad or m] is one.
         start_velocity: The same of velocities [rad/s or m/s].
     """
@@ -54,16 +55,22 @@ class RolloutParameters:
     bias: tuple[int, ...] = ()
     kp: tuple[int, ...] = ()
     kd: tuple[int, ...] = ()
+    limit: tuple[int, ...] = ()
     start_position: tuple[int, ...] = ()
     start_velocity: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.columns)
 
+    @property
+    def scaled(self) -> int:
+        """How many columns are scales of the law, which stand before those of the start."""
+        return len(self.kp) + len(self.kd) + len(self.limit)
+
     @cached_property
     def columns(self) -> tuple[tuple[str, int], ...]:
         """What each column is of, and its index or coordinate."""
-        kinds = ("bias", "kp", "kd", "start_position", "start_velocity")
+        kinds = ("bias", "kp", "kd", "limit", "start_position", "start_velocity")
         of_joints = ((kind, at) for kind in kinds for at in getattr(self, kind))
         return (*(("model", at) for at in self.model), *((("delay", 0),) * self.delay), *of_joints)
 
@@ -213,6 +220,9 @@ class _Law:
             self.push = self.change.position + self.change.velocity + self.change.torque
         self.tick, self.bias = plan.tick, rollout.bias
         self.follows = (steps.saturated == 0.0).astype(float)
+        self.at_limit = np.zeros_like(steps.a)
+        if control.limit is not None:
+            np.multiply(steps.saturated, control.limit, out=self.at_limit, where=steps.saturated != 0.0)
         self.is_sampled = control.rate is not None
         self.starts = np.diff(plan.tick, prepend=-1) > 0
         if self.is_sampled:
@@ -223,6 +233,8 @@ class _Law:
 
     def slope(self, kind: str, joint: int, rows: slice) -> Array:
         """Slope of a joint's torque, shape (steps,)."""
+        if kind == "limit":
+            return self.at_limit[rows, joint]
         tick, means = self.tick[rows], self.means
         q, v = self.q[rows, joint] + self.bias[joint], self.v[rows, joint]
         if kind == "delay":
@@ -327,5 +339,5 @@ def _parameter_slopes(
     return Rs
 
 
-LAW = frozenset({"delay", "bias", "kp", "kd"})
+LAW = frozenset({"delay", "bias", "kp", "kd", "limit"})
 """Kinds of parameters of control laws."""

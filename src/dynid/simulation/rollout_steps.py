@@ -39,6 +39,7 @@ class Drive(NamedTuple):
         kp: Gain on positions, shape (ticks, nv).
         kd: Gain on velocities, shape (ticks, nv).
         limit: Largest torque [N m or N], shape (nv,); infinite for none.
+        back_emf: Torque that motors lose with speed [N m s/rad], which is among viscous friction, shape (nv,).
         is_sampled: Whether torques are those at the beginning of a tick, and held.
         ends: How many steps there are up to each sample, shape (samples,).
         first: The first coordinate of each one's branch, shape (nv,).
@@ -51,6 +52,7 @@ class Drive(NamedTuple):
     kp: Array
     kd: Array
     limit: Array
+    back_emf: Array
     is_sampled: bool
     ends: Indices
     first: Indices
@@ -278,6 +280,7 @@ def _settle(forces, drive, motion, h):
         motion.u[i] = motion.law[i] - motion.grip[i] * motion.a[i]
         if motion.saturated[i] != 0.0:
             motion.u[i] = motion.saturated[i] * drive.limit[i]
+        motion.u[i] -= drive.back_emf[i] * (motion.v[i] + 0.5 * h * motion.a[i])
     return -1
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,6 +69,13 @@ class SimulatedRobot:
                 )
             forces = forces.with_stribeck(*stribeck)
         return SimulatedRobot(model, frozen(p), forces.smoothed(smoothing))
+
+    def under_voltage(self, back_emf: Array | None) -> SimulatedRobot:
+        """The robot with motors that lose torque with speed [N m s/rad], shape (nv,): damping beside its own."""
+        if back_emf is None or not np.any(back_emf):
+            return self
+        forces = self.forces._replace(viscous=self.forces.viscous + np.diag(np.asarray(back_emf, dtype=float)))
+        return replace(self, forces=forces)
 
     @property
     def robot(self) -> Robot:

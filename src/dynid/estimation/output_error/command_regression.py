@@ -7,7 +7,7 @@ searched by trying it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -35,7 +35,7 @@ class CommandRows:
         log: The log.
         X: For each joint its terms' columns, shape (rows, terms of the joint).
         columns: For each joint which of the terms' parameters these are.
-        links: Torques of the known links [N m or N], shape (rows, joints).
+        links: Torques of the known links, and what motors lose with speed [N m or N], shape (rows, joints).
         b: Filter coefficients of rows.
         a: The same.
         every: Every how many samples a row is kept.
@@ -52,9 +52,10 @@ class CommandRows:
     parameters: int
 
     def torque(self, delay: float, form: LawForm = "continuous") -> Array:
-        """The law's torque with commands that act later [N m or N], shape (rows, joints)."""
+        """The law's torque with commands that act later [N m or N], shape (rows, joints); without back-EMF."""
         log = self.log
-        torque = law_torque(log.commands, log.time, log.position, log.velocity, delay, form)
+        commands = replace(log.commands, back_emf=None)
+        torque = law_torque(commands, log.time, log.position, log.velocity, delay, form)
         return filtered(torque, self.b, self.a, self.every)
 
 
@@ -99,6 +100,8 @@ def command_rows(log: Log, model: DynamicModel, links: Array, known: Mapping[int
     smooth, _ = _derivatives(_smoothed(q, b, a), log.time)
     robot = model.robot
     torque = DynamicModel(robot).inverse_dynamics(q, v, acceleration, links)
+    if log.back_emf is not None:
+        torque = torque + log.back_emf * smooth
     entries: list[dict[int, Array]] = [{} for _ in range(robot.nv)]
     first = 0
     for term in model.terms:
