@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,8 +68,9 @@ def test_what_motions_of_servos_cannot_separate_is_said_with_figures(result: Res
 
 
 def test_known_links_weigh_the_stall_torque(logs: list[dynid.Log]) -> None:
-    law = {key: value * (1.0 if key == "back_emf" else 0.7) for key, value in TRUTH.servo.law(1).items()}
-    wrong, other = (replace(log, torque=None, **law) for log in logs)  # type: ignore[arg-type]
+    true: dict[str, Any] = dict(TRUTH.servo.law(1))
+    law = {key: value * (1.0 if key == "back_emf" else 0.7) for key, value in true.items()}
+    wrong, other = (replace(log, torque=None, **law) for log in logs)
     result = dynid.identify(TRUTH.robot, wrong, control={**LAW, "gains": "scale"})
     found = result.record.commands
     assert found is not None
@@ -95,7 +97,7 @@ def test_experiments_state_servos(result: Result, logs: list[dynid.Log], tmp_pat
     scaled.save(tmp_path / "result")
     again = dynid.load_result(tmp_path / "result")
     law = Servo(voltage=12.0, stall_torque=4.0, no_load_speed=8.0, kp=5.0, max_duty=0.95).law(1)
-    other = replace(logs[1], torque=None, **law)  # type: ignore[arg-type]
+    other = replace(logs[1], torque=None, **law)
     assert again.validate(other).rollout == scaled.validate(other).rollout
 
 

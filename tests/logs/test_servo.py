@@ -17,7 +17,7 @@ CIRCUIT: dict[str, Any] = {"voltage": 12.0, "torque_constant": 1.2, "resistance"
 
 
 def test_the_law_is_that_of_the_circuit() -> None:
-    law = Servo(**CIRCUIT, kd=0.02, max_duty=[0.9, 1.0]).law(2)
+    law = Servo(**CIRCUIT, kd=0.02, max_duty=(0.9, 1.0)).law(2)
     q, v, command = np.array([0.1, -2.0]), np.array([0.5, 3.0]), np.array([0.2, 1.0])
     duty = np.clip(5.0 * (command - q) - 0.02 * v, [-0.9, -1.0], [0.9, 1.0])
     wanted = 1.2 * (12.0 * duty - 1.2 * v) / 2.4
@@ -26,8 +26,9 @@ def test_the_law_is_that_of_the_circuit() -> None:
 
 
 def test_the_data_sheet_says_the_same_as_the_circuit() -> None:
-    sheet = Servo(voltage=12.0, stall_torque=6.0, no_load_speed=10.0, kp=5.0).law(1)
-    for key, values in Servo(**CIRCUIT).law(1).items():
+    sheet: dict[str, Any] = dict(Servo(voltage=12.0, stall_torque=6.0, no_load_speed=10.0, kp=5.0).law(1))
+    circuit: dict[str, Any] = dict(Servo(**CIRCUIT).law(1))
+    for key, values in circuit.items():
         np.testing.assert_allclose(sheet[key], values)
 
 
@@ -39,7 +40,7 @@ def test_gains_in_registers_become_duty_cycles() -> None:
 
 
 def test_logs_have_the_torque_of_the_circuit() -> None:
-    time = np.arange(4) * 0.1
+    time = np.linspace(0.0, 0.3, 4)
     log = dynid.Log(time=time, position=0.2 * time, position_command=np.full(4, 3.0), **Servo(**CIRCUIT).law(1))
     np.testing.assert_allclose(log.torque[:, 0], 6.0 - 0.6 * 0.2)
     scaled = log.with_law(0.0, "continuous", np.array([0.5]))

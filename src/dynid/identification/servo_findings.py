@@ -19,7 +19,8 @@ def findings_on_servos(fitted: Fitted) -> Iterator[Finding]:
     """
     robot, point = fitted.robot, fitted.point
     log = robot.logs[0]
-    if log.back_emf is None or log.effort_limit is None:
+    back_emf, limit = log.back_emf, log.effort_limit
+    if back_emf is None or limit is None:
         return
     servo = robot.control.servo
     if servo is not None and float(np.max(servo.duty_gain)) > SERVO_LIMITS.stiff:
@@ -35,9 +36,9 @@ def findings_on_servos(fitted: Fitted) -> Iterator[Finding]:
     if not rows:
         return
     joints = [owners[model.parameters[k].owner] for k in rows]
-    worst = max(range(len(rows)), key=lambda i: float(log.back_emf[joints[i]]))
+    worst = max(range(len(rows)), key=lambda i: float(back_emf[joints[i]]))
     k, joint = rows[worst], joints[worst]
-    emf, total = float(log.back_emf[joint]), float(log.back_emf[joint] + point.p[k])
+    emf, total = float(back_emf[joint]), float(back_emf[joint] + point.p[k])
     yield Finding.of(
         "servo-confounded",
         f"joint '{model.parameters[k].owner}'",
@@ -45,7 +46,7 @@ def findings_on_servos(fitted: Fitted) -> Iterator[Finding]:
         sum=total,
         std=float(stds.get(model.names[k], 0.0)),
         share=emf / total if total > 0.0 else 1.0,
-        stall=float(log.effort_limit[joint] * point.scales[joint]),
+        stall=float(limit[joint] * point.scales[joint]),
         source="by the weight of known links" if is_scaled else "as stated",
     )
 
