@@ -168,6 +168,11 @@ def test_a_finding_goes_to_json_and_back() -> None:
     assert again.to_dict() == data
 
 
+def test_a_number_that_json_does_not_have_reads_the_same_again() -> None:
+    finding = Finding.of("parameters-not-excited", "excitation", parameters=["mx1"], condition=np.inf)
+    assert Finding.from_dict(json.loads(json.dumps(finding.to_dict()))).text == finding.text
+
+
 def test_values_that_json_does_not_have_are_left_out() -> None:
     data = Finding.of("torque-saturated", "x", share=float("nan"), torque=float("inf")).to_dict()
     assert (data["values"]["share"], data["values"]["torque"]) == (None, None)

@@ -201,9 +201,11 @@ def catalogue() -> Mapping[str, Entry]:
 
 
 class _Formatter(string.Formatter):
-    """`str.format` that also writes lists ("a, b and 3 more") and mappings ("a (3 %), b (5 %)")."""
+    """`str.format` that also writes lists ("a, b and 3 more"), mappings ("a (3 %), b (5 %)") and numbers from JSON."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
+        if value is None:  # what `_plain` writes for a number that JSON does not have
+            return "inf"
         if isinstance(value, Mapping):
             return _listed([f"{name} ({self.format_field(each, format_spec)})" for name, each in value.items()])
         if isinstance(value, Sequence) and not isinstance(value, str):

@@ -260,7 +260,7 @@ QUICK = {"harmonics": 2, "period": 4.0, "starts": 1, "time_limit": 60.0, "accele
 
 
 def test_designs_keep_away_from_the_floor_and_from_boxes(planar: Path) -> None:
-    box = [{"centre": (-0.45, 0.0, 0.5), "size": (0.2, 0.2, 0.2), "name": "box"}]
+    box = [{"centre": (0.45, 0.0, 0.5), "size": (0.2, 0.2, 0.2), "name": "box"}]
     free = dynid.excite(planar, collisions=False, **QUICK)
     kept = dynid.excite(planar, obstacle=box, **QUICK)
     model = model_of(free.robot, obstacle=box)
