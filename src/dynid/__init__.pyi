@@ -8,6 +8,7 @@ from .estimation.physical.containment import Box, Ellipsoid
 from .estimation.physical.parameter_retrieval import Retrieval
 from .estimation.settings import EstimationSettings, PhysicalSettings
 from .estimation.static_estimate import StaticEstimate
+from .estimation.streams.causal_filter import CausalFilter
 from .estimation.streams.stream_estimate import StreamEstimate
 from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
@@ -53,6 +54,7 @@ __all__ = [
     "BaseParameters",
     "BodyFit",
     "Box",
+    "CausalFilter",
     "ComparedEstimator",
     "Comparison",
     "Contact",

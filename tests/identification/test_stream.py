@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import signal
 
 import dynid
 from dynid.arrays import Array
@@ -141,3 +142,66 @@ def test_contact_wrenches_of_a_floating_robot_give_its_rows() -> None:
     by_rows.update(q, v, a, tau)
     by_wrenches.update(q, v, a, None, contacts={root: tau})
     assert np.allclose(by_rows.estimate.values, by_wrenches.estimate.values, atol=1e-9)
+
+
+def motion(count: int, rate: float) -> tuple[Array, Array]:
+    t = np.arange(count) / rate
+    q = np.stack([np.sin(2.1 * t) + 0.4 * np.sin(5.3 * t), 0.8 * np.cos(3.2 * t) + 0.3 * np.sin(6.1 * t)], axis=1)
+    return t, q
+
+
+def low_passed(t: Array, x: Array, cutoff: float, derivative: int = 0) -> Array:
+    """SciPy's analogue low-pass of straight lines between samples, from rest at the first value."""
+    omega = 2.0 * np.pi * cutoff
+    system = [omega**4] + [0.0] * derivative, np.poly(signal.buttap(4)[1] * omega).real
+    filtered = [signal.lsim(system, one - one[0], t)[1] for one in x.T]
+    return np.stack(filtered, axis=1) + (x[0] if derivative == 0 else 0.0)
+
+
+@pytest.mark.parametrize("block", [1, 90, 1000])
+def test_positions_give_the_batch_estimate_of_rows_that_scipy_filters_alike(arm: DynamicModel, block: int) -> None:
+    t, q = motion(1000, 200.0)
+    tau = np.random.default_rng(0).normal(size=q.shape)
+    stream = dynid.Stream(arm, noise=1.0, causal_filter=dynid.CausalFilter(cutoff=15.0, rows=6.0))
+    residuals = []
+    for k in range(0, len(t), block):
+        some = slice(k, k + block)
+        residuals.append(stream.update(t[some], q[some], tau[some]).residual)
+    counted = np.asarray(np.isfinite(np.concatenate(residuals)).all(axis=1))
+    first = int(np.flatnonzero(counted)[0])
+    assert counted[first:].all()
+
+    states = [low_passed(t, q, 15.0, derivative) for derivative in range(3)]
+    slow = 12.0 / (2.0 * np.pi * 15.0 * np.cos(3.0 * np.pi / 8.0))
+    begin = int(np.flatnonzero(counted)[0]) - 1
+    settled = next(k for k in range(begin + 1) if t[k] >= -np.log(1e-5) / 12.0 * slow)
+    W = stream.base.regressor(*(x[settled:] for x in states))
+    y = low_passed(t, tau, 15.0)[settled:].T
+    rows = np.concatenate([W, y[:, :, None]], axis=2)
+    filtered = np.stack([low_passed(t[settled:] - t[settled], one, 6.0) for one in rows])[:, first - settled :]
+    A, b = filtered[:, :, :-1].reshape(-1, len(stream.base)), filtered[:, :, -1].ravel()
+    wanted = np.linalg.lstsq(A, b, rcond=None)[0]
+    assert np.allclose(stream.estimate.values, wanted, rtol=0.0, atol=1e-8 * np.abs(wanted).max())
+
+
+def test_positions_and_torques_of_a_true_motion_give_the_true_parameters(arm: DynamicModel) -> None:
+    t, q = motion(4000, 400.0)
+    v, a = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
+    p = np.random.default_rng(2).uniform(0.5, 1.5, len(arm.names))
+    tau = arm.inverse_dynamics(q, v, a, p)
+    stream = dynid.Stream(arm)
+    stream.update(t, q, tau)
+    assert stream.estimate.values == pytest.approx(stream.base.to_base(p), abs=0.02)
+    assert stream.estimate.relative_error < 0.01
+
+
+def test_update_forms_are_not_mixed_and_positions_need_time(arm: DynamicModel) -> None:
+    t, q = motion(100, 200.0)
+    stream = dynid.Stream(arm)
+    stream.update(t, q, q)
+    with pytest.raises(InvalidRequestError, match="other form"):
+        stream.update(q, q, q, q, t=t + 1.0)
+    with pytest.raises(InvalidRequestError, match="backwards"):
+        stream.update(t, q, q)
+    with pytest.raises(InvalidRequestError, match="signals"):
+        stream.update(q, q)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]

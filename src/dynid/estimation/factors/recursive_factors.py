@@ -49,6 +49,11 @@ class RecursiveFactors:
         scratch = np.zeros_like(self.buffer), np.zeros(int(self.sizes.sum()))
         include_rows(scratch[0], self.at, self.sizes, np.cumsum([0, *self.sizes[:-1]]), scratch[1], 1.0)  # compile now
 
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.buffer.fill(0.0)
+        self.counts.fill(0.0)
+
     def include(self, rows: Array, starts: np.ndarray, fading: float) -> None:
         """Include one sample.
 

@@ -8,24 +8,8 @@ it only where it is used: Numba is slow to import. Without Numba the same functi
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable
-from typing import Any
 
-from dynid.model import NO_COMPILE
-
-
-def _as_it_stands(**_: Any) -> Callable[[Any], Any]:
-    return lambda function: function
-
-
-if os.environ.get(NO_COMPILE):
-    njit: Any = _as_it_stands
-else:
-    try:
-        from dynid.model.kernels.cached_code import njit
-    except Exception:  # whatever keeps Numba from working here, Python does the work
-        njit = _as_it_stands
+from dynid.model.kernels.optional_compilation import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz"})

@@ -149,6 +149,11 @@ class StreamEstimator:
         stacked = self._stacked(blocks, weights)
         return _solution(stacked)[0], weights, stacked
 
+    def is_determined(self, stacked: Array) -> bool:
+        """Whether rows determine all base parameters, by the weighted triangle of `solve`."""
+        is_measured = self.stds is not None or np.sum(self.factors.counts) > len(self.base)
+        return bool(is_measured and not np.any(_solution(stacked)[2] > SHARE_OF_NAME))
+
     def _blocks(self) -> list[Array]:
         """For each row `[R | z]` in the base parameters, with nothing of known ones, and the squares left below."""
         found = []
