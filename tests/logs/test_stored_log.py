@@ -20,9 +20,10 @@ from dynid import DynidError, load_robot
 from dynid.logs import Log, LogSource, Processing, RecordingError, mended, read_source, stored_log
 from dynid.logs.readers import column_store
 from dynid.logs.readers.bags import bag
-from dynid.logs.readers.columnar import npz, parquet
 from dynid.logs.readers.json_records import json_lines
 from dynid.logs.readers.mat import mat
+from dynid.logs.readers.npz_file import npz
+from dynid.logs.readers.parquet_file import parquet
 from dynid.logs.readers.source import Source
 from dynid.logs.stored_log import StoredLog
 from tests.bag_files import joint_states, write_bag
@@ -35,7 +36,7 @@ COLUMNS = {"time": "t", "position": "q_*", "torque": "tau_*"}
 def _everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_log, "LONG_LOG", 0)
     monkeypatch.setattr(column_store, "BLOCK", 64)
-    for module in ("column_store", "text", "columnar"):
+    for module in ("column_store", "text", "npz_file", "parquet_file"):
         monkeypatch.setattr(f"dynid.logs.readers.{module}.BLOCK", 64, raising=False)
     monkeypatch.setattr("dynid.logs.long_time.BLOCK", 64)
     monkeypatch.setattr("dynid.logs.long_mending.BLOCK", 64)
@@ -199,7 +200,7 @@ def test_pieces_of_a_file_are_the_whole(
         return len(parts[0]), [np.concatenate(part) for part in parts], origins
 
     one, whole, origins = read()
-    for constant in ("columnar.PIECE", "columnar.ROWS", "json_records.RECORDS", "mat.BLOCK"):
+    for constant in ("parquet_file.PIECE", "npz_file.ROWS", "json_records.RECORDS", "mat.BLOCK"):
         monkeypatch.setattr(f"dynid.logs.readers.{constant}", 37)
     many, pieces, same = read()
     assert one == 1

@@ -151,14 +151,17 @@ def show_first_experiment(path: Path, made: FirstExperiment) -> None:
     from dynid.cli.console import plain_console, show_next
 
     output = plain_console()
-    logs = f" and {len(made.layouts)} logs" if len(made.layouts) > 1 else ""
+    logs = f" and {made.count} logs" if made.count > 1 else ""
     output.print(f"Wrote {path} for {len(made.joints)} joints{logs}: {', '.join(made.joints)}.")
     for guess in made.guesses:
         output.print(f"- {guess}")
     for what in made.needed:
         output.print(f"- NEEDED: {what}")
     _show_questions(output, made)
-    if len(made.layouts) > 1:
+    if made.series is not None:
+        part = "name a part of them by a pattern in file = ..., and run dynid validate result with the others"
+        output.print(f"\nTo validate on logs that were not used: {part}")
+    elif len(made.layouts) > 1:
         files, line = made.held_out
         alone = f"remove the last [[log]] (line {line}), and after identify run dynid validate result {files[0]}"
         several = f"move the last [[log]] (line {line}) to held_out.toml, and run dynid validate result held_out.toml"

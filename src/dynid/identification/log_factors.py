@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from dynid.logs import (
     is_long,
     local_file,
     prepare,
+    whole_file,
     with_files,
 )
 from dynid.machine import in_one_thread
@@ -261,10 +263,17 @@ def key_of(source: Log | LogSource, reduction: Reduction) -> str:
     parts = with_files(parts, lambda name, _: Path(name).name)  # its content counts, not its folder
     sums.update(json.dumps(parts, sort_keys=True).encode())
     for name in dict.fromkeys(part.file for part in source.quantities):
-        for path in _files(local_file(name)):
-            with path.open("rb") as stream:
-                sums.update(hashlib.file_digest(stream, "sha256").digest())
+        for path in _files(whole_file(local_file(name))):
+            status = path.stat()
+            sums.update(_digest(path, status.st_mtime_ns, status.st_size))
     return sums.hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path, _changed: int, _size: int) -> bytes:
+    """The hash of a file; kept, since episodes of a data set share files."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").digest()
 
 
 def _of_contacts(value: Any) -> Any:

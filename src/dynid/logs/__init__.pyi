@@ -22,6 +22,7 @@ from .processing.signals import DECIMATION_MARGIN, central_difference, decimated
 from .processing.states import processed, step_of
 from .quantities import FIELDS
 from .readers.bags import is_bag, topics_of
+from .readers.lerobot import whole_file
 from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
 from .rests import Rests, find_rests
@@ -115,6 +116,7 @@ __all__ = [
     "topics_of",
     "transmission_of",
     "unit_in",
+    "whole_file",
     "with_control",
     "with_files",
 ]

@@ -1,4 +1,4 @@
-"""Names of logs that stand for several files: patterns (`logs/*.mcap`), folders, and addresses (`s3://bucket/*.csv`).
+"""Names of logs that stand for several: patterns (`logs/*.mcap`), folders, addresses (`s3://bucket/*.csv`), data sets.
 
 A name becomes files in one place, before anything is read, so that whoever names a log may name many.
 """
@@ -6,7 +6,7 @@ A name becomes files in one place, before anything is read, so that whoever name
 import glob
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from dynid.files import FileKind, kind_of
 from dynid.logs.fetched_files import is_url, listed_addresses, shown
 from dynid.logs.named_files import quantities_in, with_files
 from dynid.logs.readers.bags import is_bag
+from dynid.logs.readers.isolated import episodes_of
+from dynid.logs.readers.lerobot import data_set_at, data_set_of, with_episode
 from dynid.logs.readers.listed_cells import is_name_file
 from dynid.logs.readers.source import RecordingError
 from dynid.logs.tables import is_log_name
@@ -30,7 +32,7 @@ class NamedFile:
     """A file that a name stands for.
 
     Attributes:
-        name: Its path or address.
+        name: Its path or address; of an episode in a file of several, as file-000.parquet#episode_000012.
         stands_for: What each star of the name stands for; of a file in a folder, its name without its ending.
     """
 
@@ -39,7 +41,10 @@ class NamedFile:
 
 
 def stands_for_many(name: str) -> bool:
-    """Whether a name is a pattern, or a folder of logs; a ROS 2 bag is one log, though it is a folder."""
+    """Whether a name is a pattern, a folder of logs, or a file of several episodes.
+
+    A ROS 2 bag is one log, though it is a folder.
+    """
     name = local_name(name)
     if is_url(name):
         address = name.partition("?")[0] if name.startswith("http") else name  # else a query is no pattern
@@ -47,7 +52,7 @@ def stands_for_many(name: str) -> bool:
     path = Path(name)
     try:
         if path.exists():
-            return path.is_dir() and not is_bag(path) and kind_of(path) is FileKind.UNKNOWN
+            return _is_packed(path) or (path.is_dir() and not is_bag(path) and kind_of(path) is FileKind.UNKNOWN)
     except OSError:
         return False
     return WILD.search(name) is not None
@@ -70,6 +75,8 @@ def files_of(name: str | os.PathLike[str]) -> tuple[NamedFile, ...]:
         found = [one for one in listed_addresses(pattern) if not text.endswith("/") or is_log_name(Path(one))]
     elif Path(text).is_dir():
         pattern, found = str(Path(text) / "*"), _in_folder(Path(text))
+    elif Path(text).exists():
+        pattern, found = text, [text]
     else:
         matching = glob.glob(text, recursive=True)  # noqa: PTH207 (patterns may be absolute)
         pattern, found = text, [one for one in matching if _is_log(Path(one))] or matching
@@ -77,8 +84,29 @@ def files_of(name: str | os.PathLike[str]) -> tuple[NamedFile, ...]:
         kind = "no file matches this pattern" if WILD.search(text) else "no log that can be read is in this folder"
         raise RecordingError(shown(text), f"{kind}; check the name and the folder")
     stars = _stars(pattern)
-    named = [NamedFile(one, _stem(stars, one)) for one in found]
+    named = [file for one in found for file in _episodes(one, _stem(stars, one))]
     return tuple(sorted(named, key=lambda file: natural(file.name)))
+
+
+def _episodes(name: str, stars: tuple[str, ...]) -> Iterator[NamedFile]:
+    """The logs in a file: its episodes where it is one of a data set that has several in a file, otherwise itself."""
+    path = Path(name)
+    if is_url(name) or not _is_packed(path):
+        yield NamedFile(name, stars)
+        return
+    numbers = episodes_of(path)
+    if not numbers:
+        raise RecordingError(path, "it has no column episode_index, which says what episode a row is of")
+    for own in (with_episode(path, number) for number in numbers):
+        yield NamedFile(str(own), (*stars, own.name.partition("#")[2]))
+
+
+def _is_packed(path: Path) -> bool:
+    """Whether a file of a data set holds several episodes."""
+    if path.suffix.lower() != ".parquet" or not path.is_file():
+        return False
+    data_set = data_set_of(path)
+    return data_set is not None and data_set.is_packed
 
 
 def local_name(name: str) -> str:
@@ -150,7 +178,10 @@ def _require_pairs(first: str, files: Sequence[NamedFile], name: str, others: Se
 
 
 def _in_folder(folder: Path) -> list[str]:
-    """Logs in a folder: files of a kind that can be read, and ROS 2 bags."""
+    """Logs in a folder: files of a kind that can be read, and ROS 2 bags; of a data set, the files of its episodes."""
+    data_set = data_set_at(folder)
+    if data_set is not None:
+        return [str(path) for path in data_set.files()]
     try:
         return [str(path) for path in folder.iterdir() if not path.name.startswith(".") and _is_log(path)]
     except OSError as error:

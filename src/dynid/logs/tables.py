@@ -1,4 +1,4 @@
-"""Columns of numbers from the files that robots leave behind: text, Parquet, NPZ, JSON, MAT, PyTorch, ROS bags.
+"""Columns of numbers from the files that robots leave behind: text, Parquet, NPZ, JSON, MAT, HDF5, PyTorch, ROS bags.
 
 Each format becomes a `Source`: the names of its columns, and a function that reads some of them. Choosing columns and
 checking their values is then the same for all.
@@ -23,6 +23,7 @@ from dynid.logs.readers.bags import SUFFIXES as BAGS
 from dynid.logs.readers.bags import held_position, is_bag
 from dynid.logs.readers.column_store import Column, ColumnStore
 from dynid.logs.readers.isolated import isolated
+from dynid.logs.readers.lerobot import whole_file
 from dynid.logs.readers.source import Progress, RecordingError, Source, silent
 from dynid.logs.readers.stamps import EPOCH, since_first
 from dynid.logs.readers.text import text
@@ -33,7 +34,7 @@ Columns: TypeAlias = str | int | Sequence[str | int] | None
 
 TEXT = (".csv", ".tsv", ".txt", ".dat")
 
-BINARY = (".parquet", ".npz", ".mat", ".pt", ".pth", ".json", ".jsonl", ".ndjson")
+BINARY = (".parquet", ".npz", ".mat", ".hdf5", ".h5", ".pt", ".pth", ".json", ".jsonl", ".ndjson")
 
 TOGETHER = 4
 """Columns that are put in their places together."""
@@ -123,7 +124,8 @@ def read_columns(path: Path, *, columns: Columns = None, width: int | None = Non
 
     Args:
         path: A file that ends in .csv, .tsv, .txt, .dat (also packed: .csv.gz), .parquet, .npz, .json, .jsonl, .ndjson,
-            .mat, .pt, .pth, .bag, .mcap or .db3, or the folder of a ROS 2 bag.
+            .mat, .hdf5, .h5, .pt, .pth, .bag, .mcap or .db3, or the folder of a ROS 2 bag; an episode in a file of
+            several, as file-000.parquet#episode_000012.
         columns: Which columns, in this order; what a pattern matches is sorted as people count (q_2 before q_10).
         width: For flat text, how many numbers make a sample.
         count: How many columns there must be; any number when None.
@@ -302,13 +304,14 @@ def _filled(source: Source, wanted: list[int], chosen: Sequence[Sequence[int]]) 
 
 def source_of(path: Path, width: int | None = None, progress: Progress = silent) -> Source:
     """The columns of a file, by its ending; `width` is for flat text."""
-    suffix = path.suffix.lower()
+    file = whole_file(path)
+    suffix = file.suffix.lower()
     try:
         if is_bag(path) and width is None:
             return isolated(path, "bag", progress)
         if path.is_dir():
             raise RecordingError(path, _other(path) or _folder_problem(path))
-        if not path.exists():
+        if not file.exists():
             raise RecordingError(path, "there is no such file; check the name and the folder")
         is_text = suffix in TEXT or (suffix in PACKED and Path(path.stem).suffix.lower() in TEXT)
         if not is_text and suffix not in (*BINARY, *BAGS):
@@ -316,7 +319,7 @@ def source_of(path: Path, width: int | None = None, progress: Progress = silent)
             usable += "; of a compressed bag, name its folder" if suffix in (".zstd", ".zst") else ""
             usable += f"; text may be packed ({TEXT[0]}{suffix})" if suffix in PACKED else ""
             raise RecordingError(path, _other(path) or f"files that end in '{suffix}' cannot be read; use {usable}")
-        if path.stat().st_size == 0:
+        if file.stat().st_size == 0:
             raise RecordingError(path, "the file is empty")
         if width is not None and (not is_text or width < 1):
             raise RecordingError(path, f"width = {width} does not fit; it is for flat text, and at least 1")
@@ -326,8 +329,8 @@ def source_of(path: Path, width: int | None = None, progress: Progress = silent)
 
 
 def is_log_name(path: Path) -> bool:
-    """Whether the ending of a file is one of those that can be read."""
-    suffix = path.suffix.lower()
+    """Whether the ending of a file, or of one that an episode is in, is one of those that can be read."""
+    suffix = whole_file(path).suffix.lower()
     return suffix in (*TEXT, *BINARY, *BAGS) or (suffix in PACKED and Path(path.stem).suffix.lower() in TEXT)
 
 

@@ -112,7 +112,7 @@ def _in_table(
     path: Path, names: Sequence[str], joints: Sequence[str], of_file: str, file: str | None = None
 ) -> list[Candidate]:
     """Groups of named columns; the file's name gives a role to columns whose names say nothing."""
-    labels = counted_from_zero([label_of(name, joints) for name in names])
+    labels = [_of_array(label) for label in counted_from_zero([label_of(name, joints) for name in names])]
     known = {label.role for label, name in zip(labels, names, strict=True) if name} - {"", "time"}
     if of_file and of_file != "time" and len(known) <= 1:  # columns that are called q in a file of torques are torques
         labels = [
@@ -132,6 +132,13 @@ def _in_table(
         for k in times
     ]
     return found
+
+
+def _of_array(label: Label) -> Label:
+    """A label with the role of the array that its column is of: of efforts.elbow.pos, torque."""
+    roles = (role for role in ("position", "velocity", "torque", "current", *GAINS) if role != label.role)
+    other = next((role for role in roles if "." in label.name and naming.array_of(label.name, role)), "")
+    return replace(label, role=other) if other else label
 
 
 def _is_index(label: Label) -> bool:

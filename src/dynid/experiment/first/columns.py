@@ -32,6 +32,7 @@ class Choice:
         by: How joints were matched, as in `Match`.
         clocks: Other columns of time.
         commands: Columns of what was commanded, where they stand in for torques.
+        beside: Columns of positions that were commanded beside measured torques.
         questions: What is open.
         findings: Notes on columns that were passed over, and why.
     """
@@ -41,6 +42,7 @@ class Choice:
     by: str
     clocks: tuple[Candidate, ...] = ()
     commands: CommandColumns = field(default_factory=CommandColumns)
+    beside: Candidate | None = None
     questions: tuple[Question, ...] = ()
     findings: tuple[Finding, ...] = ()
 
@@ -63,6 +65,7 @@ class Chooser:
         questions: What is open.
         findings: Notes on what was passed over.
         read: Numbers that were looked at.
+        beside: Columns of positions that were commanded beside measured torques.
     """
 
     paths: Sequence[Path]
@@ -73,6 +76,7 @@ class Chooser:
     questions: list[Question] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     read: dict[Candidate, Array] = field(default_factory=dict)
+    beside: Candidate | None = None
 
     def choice(self) -> Choice:
         """The columns of each quantity."""
@@ -91,8 +95,8 @@ class Chooser:
         clocks = self._times(position or torque)
         places |= {"time": clocks[0]} if clocks else {}
         return Choice(
-            joints, places, "" if match is None else match.by, tuple(clocks[1:]), commands, tuple(self.questions),
-            tuple(self.findings),
+            joints, places, "" if match is None else match.by, tuple(clocks[1:]), commands, self.beside,
+            tuple(self.questions), tuple(self.findings),
         )  # fmt: skip
 
     def _commands(self, joints: Sequence[str], position: Candidate | None) -> CommandColumns:
@@ -115,6 +119,7 @@ class Chooser:
         options = [own for one in pool if (own := self._aligned(one, joints, position)) is not None]
         varying = [one for one in options if self._varies(one)]
         if any(one.quality < Quality.COMMANDED for one in varying) or (varying and not found.has_stiffness):
+            self.beside = found.places["position_command"]
             return CommandColumns()
         still = [one for one in options if one not in varying]
         self.findings += [*notes, *(Finding.of("torques-constant", "torques", columns=one.shown) for one in still)]

@@ -80,9 +80,10 @@ def lock_lines(
             yield f"{quoted(name)} = {float(f'{at:.6g}')!r}   # positions range over {reach:.2g} rad or m only"
 
 
-def log_lines(layout: Layout, folder: Path, needed: Sequence[Finding] = ()) -> Iterator[str]:
-    """One table `[[log]]`; keys that a question leaves open are commented out."""
+def log_lines(layout: Layout, folder: Path, needed: Sequence[Finding] = (), count: int = 1) -> Iterator[str]:
+    """One table `[[log]]`, of so many logs; keys that a question leaves open are commented out."""
     yield "[[log]]"
+    yield from [f"# each of {count} logs; the first:"] if count > 1 else []
     yield comment(sampling(layout)) if layout.samples else "# nothing could be read yet"
     yield from (comment(f"NEEDED: {finding.subject}: {finding.text}") for finding in needed)
     open_keys = {question.key for question in layout.questions if question.is_open}
@@ -100,6 +101,7 @@ def log_lines(layout: Layout, folder: Path, needed: Sequence[Finding] = ()) -> I
             yield comment(f"{key} = {table(Group(columns, PLAIN[key], '', file=file), folder)}")
     for key, command in layout.commands.items():
         yield f"{key} = {table(command, folder) if isinstance(command, Group) else repr(command)}"
+    yield from _beside(layout, folder)
     yield from map(marked, (question for question in layout.questions if question.key == "rate"))
     if "rate" in open_keys:
         yield "# rate = 100.0"
@@ -109,6 +111,13 @@ def log_lines(layout: Layout, folder: Path, needed: Sequence[Finding] = ()) -> I
         first, last = layout.rows
         yield comment(Finding.of("log-cut", "log", used=last - first, samples=layout.samples).text)
         yield f"rows = [{first}, {last}]"
+
+
+def _beside(layout: Layout, folder: Path) -> Iterator[str]:
+    """What was commanded beside torques, for those who want to identify from commands."""
+    if layout.beside is not None:
+        yield "# also logged: commands; in place of torque, with the gains of their controller in [control]"
+        yield f"# position_command = {table(layout.beside, folder)}"
 
 
 def table(group: Group, folder: Path) -> str:

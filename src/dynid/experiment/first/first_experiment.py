@@ -18,13 +18,22 @@ from dynid.experiment.first.layout import layout_of
 from dynid.experiment.first.needed_drives import drive_table, findings_on_drives, with_sides_settled
 from dynid.experiment.first.questions import Answers, Columns, Question, answers_of
 from dynid.experiment.first.recordings import recordings
+from dynid.experiment.first.series import Series, looked_at, series_of
 from dynid.experiment.reading import ExperimentError, parse_experiment
 from dynid.files import FileKind, kind_of, write_text
 from dynid.findings import Finding, Severity
-from dynid.logs import COMMANDS, Progress, RecordingError, files_of, local_file, silent
+from dynid.logs import COMMANDS, Progress, RecordingError, files_of, is_url, local_file, silent
 from dynid.robot import Robot, load_robot
 
 FilePath: TypeAlias = str | os.PathLike[str]
+
+FEW = 8
+"""Logs of one name up to which each has a table of its own, so that one is easily held out."""
+
+_UNLIKE = (
+    "its logs are not laid out alike, so that one table of the experiment cannot state them; name those that are by a "
+    "pattern of their names, and init each part"
+)
 
 SAMPLES = 20
 """Samples below which a log is of no use."""
@@ -47,6 +56,8 @@ class FirstExperiment:
             locked there, and the layouts are without them.
         stated: Joints whose locking was stated.
         base: The word that locks a floating base; empty for other robots.
+        series: The logs as a series that one table states, of which the layouts are a sample; None where each log has a
+            table of its own.
     """
 
     robot: str
@@ -60,6 +71,7 @@ class FirstExperiment:
     resting: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     stated: tuple[str, ...] = ()
     base: str = ""
+    series: Series | None = None
 
     @property
     def text(self) -> str:
@@ -84,6 +96,11 @@ class FirstExperiment:
     def locked(self) -> tuple[str, ...]:
         """Joints that are locked: those that the logs do not have, and those that do not move in them."""
         return (*self.held, *self.resting)
+
+    @property
+    def count(self) -> int:
+        """How many logs there are."""
+        return len(self.layouts) if self.series is None else len(self.series.files)
 
     @property
     def is_unsigned(self) -> bool:
@@ -136,7 +153,8 @@ class FirstExperiment:
         needed = f", {len(self.needed)} things to state" if self.needed else ""
         open_ = f", {len(self.questions)} open questions" if self.questions else ""
         samples = sum(layout.samples for layout in self.layouts)
-        return f"FirstExperiment of {self.robot}: {len(self.joints)} joints, {samples} samples{needed}{open_}"
+        size = f"{samples} samples" if self.series is None else f"{self.count} logs"
+        return f"FirstExperiment of {self.robot}: {len(self.joints)} joints, {size}{needed}{open_}"
 
 
 def init(
@@ -197,8 +215,8 @@ def init(
     loaded = load_robot(source, exact_frames=exact_frames)
     free = loaded
     loaded, base, is_stated = with_held_base(free, lock)
-    named = (file for log in logs for file in ([log] if isinstance(log, str | os.PathLike) else log))
-    files = tuple(local_file(file.name, progress) for name in named for file in files_of(name))
+    names = [name for log in logs for name in ([log] if isinstance(log, str | os.PathLike) else log)]
+    files = tuple(local_file(file.name, progress) for name in names for file in files_of(name))
     if not files:
         raise InvalidRequestError("a first experiment needs a log; give its file or files")
     refuse_moving_base(files if base and not is_stated else (), loaded)
@@ -206,7 +224,8 @@ def init(
     commanded = (position_command, velocity_command, torque_command)
     stated |= dict(zip(COMMANDS[:3], commanded, strict=True))
     answers = answers_of(loaded, stated, unit, without_base(lock, free), columns, rate)
-    layouts = look_at(files, loaded, answers, progress)
+    is_series = len(names) == 1 and len(files) > FEW and not is_url(os.fspath(names[0]))
+    layouts = look_at(looked_at(files) if is_series else files, loaded, answers, progress)
     held = {
         joint.name: _held_at(loaded, joint.name, answers)
         for joint in loaded.independent_joints
@@ -219,11 +238,14 @@ def init(
     moving = tuple(with_sides_settled(layout, rest) for layout in moving)
     mute = [name for one in layouts[0].findings if one.code == "joints-without-torque" for name in one.values["joints"]]
     unsaid = [name for name in held if name not in answers.lock and name not in mute and name != base]
-    findings = (*_findings_on_logs(moving, rest), *_findings_on_held(unsaid), *_findings_on_rest(resting))
+    series = series_of(os.fspath(names[0]), files, moving, progress) if is_series else None
+    if series is None and is_series and len(files) > len(layouts):
+        raise RecordingError(names[0], _UNLIKE)
+    findings = (*_findings_on_logs(moving, rest, series), *_findings_on_held(unsaid), *_findings_on_rest(resting))
     findings += (Finding.of("base-held", "lock"),) if base and not is_stated else ()
     told = (*answers.lock, base) if is_stated else tuple(answers.lock)
     made = FirstExperiment(
-        source, loaded.name, files, moving, held, Path(folder), findings, exact_frames, resting, told, base
+        source, loaded.name, files, moving, held, Path(folder), findings, exact_frames, resting, told, base, series
     )
     if any(layout.is_open for layout in moving):
         return made
@@ -243,13 +265,14 @@ def _refuse_exchanged(robot: str, logs: Sequence[FilePath | Sequence[FilePath]])
         )
 
 
-def _findings_on_logs(layouts: Sequence[Layout], robot: Robot) -> list[Finding]:
+def _findings_on_logs(layouts: Sequence[Layout], robot: Robot, series: Series | None) -> list[Finding]:
     """Findings on all logs, without what is the same for the first: how columns were guessed, and what is needed."""
     found = list(findings_on_layout(layouts[0], robot))
-    known = {finding.code for finding in found} - {"log-sampling", "log-cut"}
+    known = {finding.code for finding in found} - (set() if series is not None else {"log-sampling", "log-cut"})
     for layout in layouts[1:]:
         found += [finding for finding in findings_on_layout(layout, robot) if finding.code not in known]
-    return found
+        known |= {finding.code for finding in found} if series is not None else set()
+    return [*found, *(() if series is None else series.findings())]
 
 
 def look_at(
@@ -373,13 +396,16 @@ def _text(made: FirstExperiment, folder: Path) -> str:
     robot = made.robot
     name = robot if robot.startswith("builtin:") else relative(Path(robot), folder)
     needed = [f for f in made.findings if f.severity is not Severity.NOTE]
-    first, *others = made.layouts
+    first, *others = made.layouts if made.series is None else [made.series.stated(made.layouts[0])]
     asked = {marked(question) for question in first.questions}
     rest = (
         replace(other, questions=tuple(q for q in other.questions if q.is_open or marked(q) not in asked), findings=())
         for other in others
     )
-    logs = [[*log_lines(first, folder, needed), ""], *([*log_lines(other, folder), ""] for other in rest)]
+    logs = [
+        [*log_lines(first, folder, needed, made.count if made.series else 1), ""],
+        *([*log_lines(other, folder), ""] for other in rest),
+    ]
     return "\n".join(
         [
             *header(made.name, made.files, is_open=bool(made.questions), is_needed=bool(needed)),

@@ -44,6 +44,10 @@ class FirstGuessThresholds:
     """Correlation with positions, as the median over joints, above which columns of actions are commanded positions:
     those of learning environments may be velocities, torques, or positions in units of their own."""
 
+    rates_apart: float = 0.02
+    """Difference of the sampling rates of two logs of a series, relative to the usual one, from which it is named:
+    clocks differ by less."""
+
     dip: float = 0.1
     """Share of its largest torque below which each torque dips in a log without negative torques, for these to be taken
     as magnitudes: one that only carries weight stays away from zero."""
@@ -126,6 +130,7 @@ class Layout:
         findings: Notes on columns that were passed over.
         commands: Where commands and gains are, by role, where they stand in for torques; gains may be numbers.
         is_unsigned: Whether torques have no signs: none is negative, and each dips to zero.
+        beside: Where commanded positions are that were logged beside torques.
     """
 
     joints: tuple[str, ...]
@@ -145,6 +150,7 @@ class Layout:
     findings: tuple[Finding, ...] = ()
     commands: Mapping[str, Group | float] = field(default_factory=dict)
     is_unsigned: bool = False
+    beside: Group | None = None
 
     @property
     def is_open(self) -> bool:
@@ -160,6 +166,7 @@ class Layout:
             position=None if self.position is None else self.position.only(keep),
             torque=None if self.torque is None else self.torque.only(keep),
             velocity=None if self.velocity is None else self.velocity.only(keep),
+            beside=None if self.beside is None else self.beside.only(keep),
             silent=tuple(name for name in self.silent if name not in names),
             postures=self.postures[:, keep] if self.postures.size else self.postures,
             largest=self.largest[keep] if self.largest.size else self.largest,

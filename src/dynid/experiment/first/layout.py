@@ -10,6 +10,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.experiment.first.candidate import Candidate
 from dynid.experiment.first.columns import Choice, quantities
+from dynid.experiment.first.command_columns import CommandColumns
 from dynid.experiment.first.guesses import (
     THRESHOLDS,
     Group,
@@ -81,6 +82,7 @@ def layout_of(paths: Sequence[Path], robot: Robot, answers: Answers, progress: P
     layout = Layout(
         choice.joints, timed["position"], timed[choice.drive], timed["velocity"], time, stamps, samples, rows,
         answers.rate, questions=tuple(questions), findings=findings, commands=_commands(choice, position),
+        beside=_beside(choice, position),
     )  # fmt: skip
     return with_numbers(layout, values.get("position"), values.get(choice.drive))
 
@@ -311,6 +313,15 @@ def _commands(choice: Choice, position: Group | None) -> dict[str, Group | float
         group = _group(place, alike([said or own for said, own in zip(says, plain[role], strict=True)]), "")
         found[role] = replace(_in_order(group, choice.joints) or group, clock=_clock(choice, place))
     return {role: one for role in plain for one in [(found | dict(choice.commands.gains)).get(role)] if one is not None}
+
+
+def _beside(choice: Choice, position: Group | None) -> Group | None:
+    """Where positions are that were commanded beside measured torques."""
+    if choice.beside is None:
+        return None
+    own = replace(choice, commands=CommandColumns({"position_command": choice.beside}))
+    found = _commands(own, position).get("position_command")
+    return found if isinstance(found, Group) else None
 
 
 def _said(place: Candidate, role: str, joints: Sequence[str]) -> list[str | None]:

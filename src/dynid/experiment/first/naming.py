@@ -197,7 +197,8 @@ def array_of(name: str, role: str) -> str:
     """
     parts = name.split(".")
     heads = (".".join(parts[:count]) for count in range(1, len(parts)))
-    return next((head for head in heads if label_of(head).role == role), "")
+    found = next((head for head in heads if label_of(head).role not in ("", "time")), "")
+    return found if found and label_of(found).role == role else ""
 
 
 def role_of_file(stem: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynid.logs.readers.column_store import pieces_of, written
+from dynid.logs.readers.lerobot import episode_of, whole_file
 from dynid.logs.readers.source import MEMORY, Progress, RecordingError, Source
 from dynid.machine import available_bytes, used_bytes
 
@@ -38,9 +39,11 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
     path, reader = Path(request["path"]), request["reader"]
     try:
         _limit(path)
-        changed = path.stat().st_mtime_ns
+        changed = whole_file(path).stat().st_mtime_ns
         if reader == "topics":
             return {"topics": [topic.to_dict() for topic in _topics(path, changed)]}
+        if reader == "episodes":
+            return {"episodes": sorted(_episodes(path))}
         source = _source(path, reader, changed)
         if "positions" in request:
             positions, stamps = request["positions"], request["stamps"]
@@ -60,22 +63,32 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
 
 def _readers() -> Mapping[str, Reader]:
     from dynid.logs.readers.bags import bag
-    from dynid.logs.readers.columnar import npz, parquet
+    from dynid.logs.readers.hdf5_file import hdf5
     from dynid.logs.readers.json_records import json_lines, json_whole
     from dynid.logs.readers.mat import mat
+    from dynid.logs.readers.npz_file import npz
+    from dynid.logs.readers.parquet_file import parquet
     from dynid.logs.readers.torch_file import torch_file
 
     return {
         "bag": lambda path, progress: bag(path, progress, _topics(path, path.stat().st_mtime_ns)),
+        "h5": hdf5,
+        "hdf5": hdf5,
         "json": json_whole,
         "jsonl": json_lines,
         "mat": mat,
         "ndjson": json_lines,
         "npz": lambda path, _: npz(path),
-        "parquet": parquet,
+        "parquet": lambda path, progress: parquet(whole_file(path), progress, episode_of(path)),
         "pt": torch_file,
         "pth": torch_file,
     }
+
+
+def _episodes(path: Path) -> Mapping[int, tuple[int, int]]:
+    from dynid.logs.readers.parquet_file import episodes_in
+
+    return episodes_in(path)
 
 
 @lru_cache(maxsize=1)
@@ -97,6 +110,7 @@ def _limit(path: Path) -> None:
         import resource
     except ImportError:  # Windows
         return
+    path = whole_file(path)
     files = [path] if path.is_file() else [file for file in path.iterdir() if file.is_file()]
     size = sum(file.stat().st_size for file in files)
     memory = used_bytes() + min(available_bytes(), MEMORY[0] + MEMORY[1] * size)

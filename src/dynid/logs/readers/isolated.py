@@ -60,6 +60,11 @@ def isolated(path: Path, reader: str, progress: Progress = silent) -> Source:
     )
 
 
+def episodes_of(path: Path) -> tuple[int, ...]:
+    """Numbers of the episodes in a Parquet file; errors as `asked`."""
+    return tuple(asked(path, {"reader": "episodes"})["episodes"])
+
+
 LARGE = 10_000_000
 """Size of a file [bytes] from which on its log is surely worth the compiled kernel."""
 
@@ -67,7 +72,7 @@ LARGE = 10_000_000
 @contextlib.contextmanager
 def _kernel_ahead(path: Path) -> Iterator[None]:
     """Load the compiled kernel that a long log needs later, while the helper begins and we only wait for it."""
-    if not path.is_file() or path.stat().st_size < LARGE:
+    if not path.is_file() or path.stat().st_size < LARGE:  # an episode is short
         yield
         return
     from dynid.model.kernels.kernel import compiled_kernel

@@ -9,6 +9,7 @@ import numpy as np
 
 from dynid.logs.readers.array_columns import ArrayColumns
 from dynid.logs.readers.column_store import joined
+from dynid.logs.readers.hdf5_entries import MOST, entries, exact_kind, is_elsewhere
 from dynid.logs.readers.matlab_objects import (
     ObjectTable,
     Variable,
@@ -23,7 +24,7 @@ from dynid.logs.readers.stamps import Numbers, SamePiece, of_array
 Shape = tuple[int, ...]
 
 DEPTH = 8
-"""How deep structs in structs (groups in groups of HDF5) are looked at."""
+"""How deep structs in structs are looked at."""
 
 MOST_STRUCTS = 100
 """Entries of an array of structs that are looked at, such as the signals of a Simulink scope."""
@@ -224,9 +225,6 @@ def _members(name: str, struct: Any, depth: int = 0) -> Iterator[tuple[str, np.n
             yield f"{name}.{field}", values
 
 
-MOST = 20_000
-"""Entries that are looked at."""
-
 BLOCK = 16_000_000
 """Bytes of an array that are read at once."""
 
@@ -240,7 +238,7 @@ def _version_73(path: Path, progress: Progress) -> _Content:
     others: dict[str, str] = {}
     with h5py.File(path, "r") as file:
         table = _table_of_version_73(file)
-        for name, item in _entries(file, "", set(), 0):
+        for name, item in entries(file):
             key = name.replace("/", ".")
             if _is_numeric(item):
                 shapes[key], places[key] = item.shape[::-1], item.name  # HDF5 has the last index first
@@ -268,7 +266,7 @@ def _version_73(path: Path, progress: Progress) -> _Content:
 
 
 def _kind(item: Any) -> str:
-    if item.external or item.is_virtual:
+    if is_elsewhere(item):
         return "an array in another file"
     kind = item.attrs.get("MATLAB_class", b"")
     kind = kind.decode("latin1") if isinstance(kind, bytes) else str(kind)
@@ -313,32 +311,12 @@ def _datasets(name: str, item: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(item, h5py.Dataset) and _is_numeric(item):
         yield name, item[()].T if item.size == 1 else item
     elif isinstance(item, h5py.Group):
-        yield from (
-            (f"{name}.{inner.replace('/', '.')}", one)
-            for inner, one in _entries(item, "", set(), 0)
-            if _is_numeric(one)
-        )
-
-
-def _entries(group: Any, prefix: str, seen: set[Any], depth: int) -> Iterator[tuple[str, Any]]:
-    """All arrays in a group and those within it; groups in circles are visited once, and links are not followed."""
-    import h5py
-
-    for name in group:
-        if name.startswith("#") or not isinstance(group.get(name, getlink=True), h5py.HardLink):
-            continue
-        item = group[name]
-        if isinstance(item, h5py.Dataset):
-            yield f"{prefix}{name}", item
-        elif isinstance(item, h5py.Group) and depth < DEPTH and item.id not in seen:
-            seen.add(item.id)
-            yield from _entries(item, f"{prefix}{name}/", seen, depth + 1)
+        yield from ((f"{name}.{inner.replace('/', '.')}", one) for inner, one in entries(item) if _is_numeric(one))
 
 
 def _is_numeric(item: Any) -> bool:
-    own = not item.external and not item.is_virtual
     plain = "MATLAB_object_decode" not in item.attrs and "MATLAB_empty" not in item.attrs
-    return own and plain and item.dtype.kind in "biuf" and not _is_text(item) and is_flat(item.shape)
+    return not is_elsewhere(item) and plain and item.dtype.kind in "biuf" and not _is_text(item) and is_flat(item.shape)
 
 
 def _is_text(item: Any) -> bool:
@@ -352,7 +330,7 @@ def _read(dataset: Any, columns: list[int]) -> Iterator[tuple[float, np.ndarray]
     """
     if len(dataset.shape) != 2:
         values = dataset[()].reshape(squeezed(dataset.shape[::-1])[::-1])
-        yield 1.0, (values.T if values.shape[0] > values.shape[1] else values)[columns].astype(_exact(dataset))
+        yield 1.0, (values.T if values.shape[0] > values.shape[1] else values)[columns].astype(exact_kind(dataset))
         return
     turned = dataset.shape[0] > dataset.shape[1]
     width, samples = sorted(dataset.shape)
@@ -360,9 +338,4 @@ def _read(dataset: Any, columns: list[int]) -> Iterator[tuple[float, np.ndarray]
     for start in range(0, samples, step):
         part = slice(start, min(start + step, samples))
         block = dataset[part, :].T if turned else dataset[:, part]
-        yield part.stop / samples, block[columns].astype(_exact(dataset), copy=False)
-
-
-def _exact(dataset: Any) -> np.dtype:
-    """Doubles, but for whole numbers that these have no room for."""
-    return dataset.dtype if dataset.dtype.kind in "iu" and dataset.dtype.itemsize == 8 else np.dtype(np.float64)
+        yield part.stop / samples, block[columns].astype(exact_kind(dataset), copy=False)

@@ -1,4 +1,4 @@
-"""NPZ files, without pickle, and Parquet."""
+"""NPZ files, without pickle."""
 
 import contextlib
 import math
@@ -7,25 +7,19 @@ import tempfile
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 from dynid.logs.readers.array_columns import ArrayColumns
 from dynid.logs.readers.column_store import joined
-from dynid.logs.readers.source import Progress, RecordingError, Source, silent
-from dynid.logs.readers.stamps import Numbers, SamePiece, of_array, of_series
-
-PIECE = 1_000_000
-"""Samples of a column of Parquet that are read together: row groups are mostly smaller, and read once then."""
+from dynid.logs.readers.source import RecordingError, Source
+from dynid.logs.readers.stamps import Numbers, SamePiece, of_array
 
 ROWS = 100_000
 """Rows of an array of NPZ that are read together."""
-
-DEPTH = 8
-"""How deep lists and structs of Parquet are looked at."""
 
 # What NumPy and zipfile raise on one wrong byte or another (found by flipping bytes).
 _NPZ_DAMAGE = (ValueError, EOFError, RuntimeError, KeyError, tokenize.TokenError, zipfile.BadZipFile, zlib.error)
@@ -127,75 +121,3 @@ def _check_array(path: Path, key: str, shape: tuple[int, ...], kind: np.dtype, *
         raise RecordingError(path, f"array '{key}' holds {what} instead of numbers; save it as floats")
     if len(shape) not in (1, 2) and not is_constant:
         raise RecordingError(path, f"array '{key}' has the shape {shape}, but one or two dimensions are needed")
-
-
-def parquet(path: Path, progress: Progress = silent) -> Source:
-    """The columns of a Parquet file."""
-    import polars as pl
-
-    damage = (pl.exceptions.PolarsError, pl.exceptions.PanicException)  # some wrong bytes make Polars panic
-    try:
-        schema = pl.read_parquet_schema(path)
-    except damage as error:
-        raise RecordingError(path, "this is no Parquet file, or it is damaged; write or copy it again") from error
-    try:
-        count = int(pl.scan_parquet(path).select(pl.len()).collect().item())
-        first = pl.scan_parquet(path).head(1).collect() if any(kind.is_nested() for kind in schema.values()) else None
-    except (*damage, OSError) as error:
-        raise RecordingError(path, "the Parquet file is damaged; write or copy it again") from error
-    places = [
-        place for name, kind in schema.items() for place in _inner(name, kind, None if first is None else first[name])
-    ]
-
-    def pieces(positions: list[int], stamps: bool) -> Iterator[tuple[int, Numbers]]:
-        as_numbers = [SamePiece(lambda series: of_series(series, stamps=stamps), pl.concat) for _ in positions]
-        try:
-            for first in range(0, count, PIECE):  # a part of one column at a time is held
-                for k, p in enumerate(positions):
-                    series = _series(path, places[p][1], first)
-                    is_plain = not stamps and series.dtype.is_float()
-                    found = Numbers(series.cast(pl.Float64).to_numpy()) if is_plain else as_numbers[k](series)
-                    if found is None:
-                        raise RecordingError(path, f"column '{places[p][0]}' holds {series.dtype} instead of numbers")
-                    yield k, found
-                progress(f"{path.name}: {min(1.0, (first + PIECE) / count):.0%}")
-        except (*damage, OSError) as error:
-            raise RecordingError(path, "the Parquet file is damaged; write or copy it again") from error
-
-    def load(positions: list[int]) -> Iterator[np.ndarray]:
-        return joined(pieces(positions, False), len(positions))
-
-    return Source(tuple(name for name, _ in places), load, pieces=pieces, samples=count)
-
-
-def _series(path: Path, way: Sequence[Any], first: int) -> Any:
-    """A piece of a column that begins with a sample."""
-    import polars as pl
-
-    series = pl.scan_parquet(path).select(way[0]).slice(first, PIECE).collect()[way[0]]
-    for step in way[1:]:
-        series = series.arr.to_list() if isinstance(series.dtype, pl.Array) else series
-        series = series.struct.field(step) if isinstance(step, str) else series.list.get(step, null_on_oob=True)
-    return series
-
-
-Way = tuple[Any, ...]
-"""A column, and which entry of its lists or which field of its structs."""
-
-
-def _inner(name: str, kind: Any, first: Any, way: Way = ()) -> Iterator[tuple[str, Way]]:
-    """Names and ways of the columns in a column, as many as lists have entries in the first row."""
-    import polars as pl
-
-    way = way or (name,)
-    if isinstance(kind, pl.Array):
-        kind, first = pl.List(kind.inner), None if first is None else first.arr.to_list()
-    if isinstance(kind, pl.Struct) and len(way) < DEPTH:
-        for field in kind.fields:
-            below = None if first is None else first.struct.field(field.name)
-            yield from _inner(f"{name}.{field.name}", field.dtype, below, (*way, field.name))
-    elif isinstance(kind, pl.List) and len(way) < DEPTH and first is not None and len(first):
-        for k in range(int(first.list.len()[0] or 0)):
-            yield from _inner(f"{name}[{k}]", kind.inner, first.list.get(k), (*way, k))
-    else:
-        yield name, way
