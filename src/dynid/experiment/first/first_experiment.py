@@ -240,7 +240,7 @@ def init(
     unsaid = [name for name in held if name not in answers.lock and name not in mute and name != base]
     series = series_of(os.fspath(names[0]), files, moving, progress) if is_series else None
     if series is None and is_series and len(files) > len(layouts):
-        raise RecordingError(names[0], _UNLIKE)
+        raise RecordingError(os.fspath(names[0]), _UNLIKE)
     findings = (*_findings_on_logs(moving, rest, series), *_findings_on_held(unsaid), *_findings_on_rest(resting))
     findings += (Finding.of("base-held", "lock"),) if base and not is_stated else ()
     told = (*answers.lock, base) if is_stated else tuple(answers.lock)

@@ -99,7 +99,7 @@ def _pieces(
         for name, own in wanted.items():
             progress(f"{arrays.path.name}: {name}")
             if name in arrays.constants:
-                values = np.asarray(file[places[name]][()], dtype=float).reshape(-1)
+                values = next(_rows(file[places[name]])).reshape(-1)
                 yield from ((n, Numbers(np.full(samples, values[k]))) for n, k in own)
                 continue
             for rows in _rows(file[places[name]]):
@@ -120,6 +120,9 @@ def _problem(item: Any) -> str:
 
 def _rows(item: Any) -> Iterator[np.ndarray]:
     """Rows of an array in parts, shape (rows, columns)."""
+    if not item.shape:
+        yield np.array([[float(item[()])]])
+        return
     width = item.shape[1] if len(item.shape) > 1 else 1
     step = max(1, BLOCK // (width * item.dtype.itemsize))
     for first in range(0, item.shape[0], step):

@@ -80,10 +80,15 @@ def data_set_at(folder: Path) -> DataSet | None:
     features = info.get("features")
     features = features if isinstance(features, dict) else {}
     names = {str(key): own for key, feature in features.items() if (own := _names(feature))}
-    rate, template = info.get("fps"), info.get("data_path")
+    template = info.get("data_path")
     is_packed = EPISODES not in template if isinstance(template, str) else not version.startswith("v2")
-    is_rate = isinstance(rate, int | float) and not isinstance(rate, bool) and 0 < rate < 1e6
-    return DataSet(folder, version, float(rate) if is_rate else None, names, frozenset(map(str, features)), is_packed)
+    return DataSet(folder, version, _rate(info.get("fps")), names, frozenset(map(str, features)), is_packed)
+
+
+def _rate(value: Any) -> float | None:
+    """A frame rate; None where it is none."""
+    is_rate = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e6
+    return float(value) if is_rate else None
 
 
 def data_set_of(path: Path) -> DataSet | None:
@@ -116,7 +121,7 @@ def _names(feature: Any) -> tuple[str, ...]:
         if len(names) == 1 and isinstance(next(iter(names.values())), list):
             names = next(iter(names.values()))
         elif sorted(map(str, names.values())) == sorted(map(str, range(len(names)))):  # by name, its place
-            names = sorted(names, key=lambda name: int(names[name]))
+            names = [name for name, _ in sorted(names.items(), key=lambda item: int(item[1]))]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return ()
     is_unique = len(set(names)) == len(names)
