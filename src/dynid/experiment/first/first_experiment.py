@@ -247,7 +247,12 @@ def init(
     made = FirstExperiment(
         source, loaded.name, files, moving, held, Path(folder), findings, exact_frames, resting, told, base, series
     )
-    if any(layout.is_open for layout in moving):
+    return _readable(made)
+
+
+def _readable(made: FirstExperiment) -> FirstExperiment:
+    """A first experiment that can be read where nothing is open."""
+    if any(layout.is_open for layout in made.layouts):
         return made
     try:
         made.experiment  # noqa: B018 (reading it is the check)
