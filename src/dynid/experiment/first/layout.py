@@ -8,22 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.experiment.first import guesses
 from dynid.experiment.first.candidate import Candidate
 from dynid.experiment.first.columns import Choice, quantities
 from dynid.experiment.first.command_columns import CommandColumns
-from dynid.experiment.first.guesses import (
-    THRESHOLDS,
-    Group,
-    Layout,
-    Unit,
-    UnitGuess,
-    alike,
-    position_unit,
-    sizes_of,
-    time_unit,
-    usable_rows,
-    with_numbers,
-)
+from dynid.experiment.first.guesses import Group, Layout, Unit, UnitGuess, alike, sizes_of, with_numbers
 from dynid.experiment.first.joint_matching import beyond_limits, findings_on_depth
 from dynid.experiment.first.naming import MOTOR_SIDE
 from dynid.experiment.first.questions import Answers, Question
@@ -78,7 +67,7 @@ def layout_of(paths: Sequence[Path], robot: Robot, answers: Answers, progress: P
         timed = {r: replace(g, columns=None) if g is not None and is_called else g for r, g in timed.items()}
     measured = [values[role] for role in ("position", choice.drive) if role in values]
     samples = len(measured[0]) if measured else 0 if stamps is None else len(stamps)
-    rows = usable_rows(stamps) if measured else None
+    rows = guesses.usable_rows(stamps) if measured else None
     layout = Layout(
         choice.joints, timed["position"], timed[choice.drive], timed["velocity"], time, stamps, samples, rows,
         answers.rate, questions=tuple(questions), findings=findings, commands=_commands(choice, position),
@@ -155,7 +144,9 @@ def _joined(choice: Choice, values: dict[str, Array], answers: Answers) -> tuple
 
 def _agree(one: Array, other: Array) -> bool:
     step = float(np.nanmedian(np.diff(one)))
-    return len(one) == len(other) and bool(np.nanmax(np.abs(one - other)) <= THRESHOLDS.clocks_apart * abs(step))
+    return len(one) == len(other) and bool(
+        np.nanmax(np.abs(one - other)) <= guesses.THRESHOLDS.clocks_apart * abs(step)
+    )
 
 
 def _interpolated(file: Path, time: Array, values: Array, lead: Path, at: Array) -> Array:
@@ -190,7 +181,7 @@ def _stamps(place: Candidate, values: Array, answers: Answers) -> tuple[Array, U
     given = answers.units.get("time")
     if isinstance(given, str):
         return stamps * UNITS["time"][given], UnitGuess(given, f"in {given}, as stated")
-    guess = time_unit(stamps, _said(place, "time", ())[0])
+    guess = guesses.time_unit(stamps, _said(place, "time", ())[0])
     return stamps * UNITS["time"][str(guess.unit)], guess
 
 
@@ -235,7 +226,7 @@ def _position(
     elif at_motor:
         guess = UnitGuess(says[0] or "rad", f"the name suggests motors, in {says[0] or 'rad'}")
     else:
-        guess = position_unit(robot, choice.joints, q, says)
+        guess = guesses.position_unit(robot, choice.joints, q, says)
         questions += _unit_question("position", guess)
     matched = {
         "names": "the joints' names",

@@ -10,21 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dynid.findings import Finding
+from dynid.logs.readers import text_layout
 from dynid.logs.readers.column_store import joined
 from dynid.logs.readers.listed_cells import ListedCells, listed_cells
 from dynid.logs.readers.source import RecordingError, Source, cut_end, require_memory
 from dynid.logs.readers.stamps import NOTHING, Numbers, SamePiece, of_texts
-from dynid.logs.readers.text_layout import (
-    PACKED,
-    Layout,
-    as_utf8,
-    is_cell,
-    is_number,
-    layout_of_text,
-    unpacked,
-    unpacked_chunks,
-    without_damaged_end,
-)
+from dynid.logs.readers.text_layout import PACKED, Layout, as_utf8, is_cell, is_number, layout_of_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,7 +31,7 @@ def text(path: Path, width: int | None = None) -> Source:
     """The columns of delimited text, or of flat text with so many numbers per sample."""
     if width is None and path.stat().st_size * (8 if path.suffix.lower() in PACKED else 1) >= LARGE:
         return large_delimited(path)
-    content = as_utf8(path, unpacked(path))
+    content = as_utf8(path, text_layout.unpacked(path))
     if width is not None:
         return flat(path, content, width)
     lists = listed_cells(path, content)
@@ -49,7 +40,7 @@ def text(path: Path, width: int | None = None) -> Source:
 
 def delimited(path: Path, content: bytes) -> Source:
     """The columns of delimited text, with or without a header."""
-    layout, cut = without_damaged_end(layout_of_text(path, content), content.endswith((b"\n", b"\r")))
+    layout, cut = text_layout.without_damaged_end(layout_of_text(path, content), content.endswith((b"\n", b"\r")))
     damaged: dict[int, str] = {}
 
     def load(positions: list[int]) -> Sequence[np.ndarray]:
@@ -285,7 +276,7 @@ class _Stream:
             if not following:
                 body = body.rstrip(b" \r\n") if self.layout.delimiter == "\t" else body.rstrip()
                 ended = chunk.endswith((b"\n", b"\r"))
-                end, cut = without_damaged_end(replace(self.layout, first_row=row, body=body), ended)
+                end, cut = text_layout.without_damaged_end(replace(self.layout, first_row=row, body=body), ended)
                 body = end.body
                 if cut and not self.notes:
                     self.notes.append(cut_end(self.path, cut))
@@ -306,7 +297,7 @@ def _plain(block: Layout, positions: list[int]) -> list[Numbers] | None:
 def _lines(path: Path, skipped: int) -> Iterator[bytes]:
     """The text below some lines in chunks of whole lines, the last with at least two where there are as many."""
     last, rest = b"", b""
-    for chunk in unpacked_chunks(path, CHUNK):
+    for chunk in text_layout.unpacked_chunks(path, CHUNK):
         rest += chunk
         while skipped and (place := rest.find(b"\n") + 1):
             rest, skipped = rest[place:], skipped - 1
@@ -324,7 +315,7 @@ def _lines(path: Path, skipped: int) -> Iterator[bytes]:
 
 def large_delimited(path: Path) -> Source:
     """The columns of delimited text, of which a block of lines is held at a time."""
-    head = next(unpacked_chunks(path, HEAD), b"")
+    head = next(text_layout.unpacked_chunks(path, HEAD), b"")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise RecordingError(path, "this is not UTF-8 text, and too large to be converted; save it again as UTF-8")
     whole = head[: head.rfind(b"\n") + 1] or head
