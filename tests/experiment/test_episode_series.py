@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 
 import dynid
-from dynid.experiment.first import series
+from dynid.experiment.first import guesses
 from dynid.experiment.first.first_experiment import FEW
 from tests.commands import run
 from tests.episode_files import Episode, aloha, lerobot
@@ -105,7 +106,7 @@ def test_a_result_is_validated_on_an_episode_of_another_data_set(
 def test_all_logs_of_a_long_series_have_the_same_columns(
     sets: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(series, "LOOKED_AT", 3)
+    monkeypatch.setattr(guesses, "THRESHOLDS", replace(guesses.THRESHOLDS, looked_at=3))
     folder = lerobot(tmp_path / "set", EPISODES, version="v2.1", names=JOINTS)
     other = lerobot(tmp_path / "other", EPISODES, version="v2.1", names=["waist", "jaw"], rates={3: 30.0})
     assert dynid.init("builtin:two_link", folder).count == len(EPISODES)
@@ -120,7 +121,7 @@ def test_all_logs_of_a_long_series_have_the_same_columns(
 
 
 def test_an_episode_at_another_rate_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(series, "LOOKED_AT", 3)
+    monkeypatch.setattr(guesses, "THRESHOLDS", replace(guesses.THRESHOLDS, looked_at=3))
     folder = lerobot(tmp_path / "set", EPISODES, version="v2.1", names=JOINTS, rates={3: 30.0})
     (found,) = (one for one in dynid.init("builtin:two_link", folder).findings if one.code == "rates-differ")
     assert found.values["logs"] == ["episode_000003.parquet"]

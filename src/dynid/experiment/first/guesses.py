@@ -44,6 +44,10 @@ class FirstGuessThresholds:
     """Correlation with positions, as the median over joints, above which columns of actions are commanded positions:
     those of learning environments may be velocities, torques, or positions in units of their own."""
 
+    looked_at: int = 20
+    """Logs of a series whose numbers are looked at, evenly spread; of the others, the columns and the sampling rate. By
+    judgement: 20 logs take half a second, and one of another unit or with joints at rest is seldom alone."""
+
     rates_apart: float = 0.02
     """Difference of the sampling rates of two logs of a series, relative to the usual one, from which it is named:
     clocks differ by less."""

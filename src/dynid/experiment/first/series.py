@@ -6,12 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dynid.experiment.first.guesses import THRESHOLDS, Group, Layout
+from dynid.experiment.first import guesses
+from dynid.experiment.first.guesses import Group, Layout
 from dynid.findings import Finding
 from dynid.logs import UNITS, Progress, RecordingError, is_bag, read_columns, source_of
-
-LOOKED_AT = 20
-"""Logs of a series whose numbers are looked at, evenly spread; of the others, the columns and the sampling rate."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +29,10 @@ class Series:
     def findings(self) -> tuple[Finding, ...]:
         """What is odd about the series as a whole."""
         rates = np.array(list(self.rates.values()))
-        if not len(rates) or float(np.ptp(rates)) <= THRESHOLDS.rates_apart * float(np.median(rates)):
+        if not len(rates) or float(np.ptp(rates)) <= guesses.THRESHOLDS.rates_apart * float(np.median(rates)):
             return ()
         usual = float(np.median(rates))
-        odd = [path for path, rate in self.rates.items() if abs(rate - usual) > THRESHOLDS.rates_apart * usual]
+        odd = [path for path, rate in self.rates.items() if abs(rate - usual) > guesses.THRESHOLDS.rates_apart * usual]
         values = {"usual": usual, "count": len(odd), "logs": [path.name for path in odd], "of": len(self.files)}
         values |= {"lowest": float(rates.min()), "highest": float(rates.max())}
         return (Finding.of("rates-differ", "log", **values),)
@@ -53,9 +51,10 @@ class Series:
 
 def looked_at(files: Sequence[Path]) -> tuple[Path, ...]:
     """The logs of a series whose numbers are looked at: some, evenly spread, with the first and the last."""
-    if len(files) <= LOOKED_AT:
+    count = guesses.THRESHOLDS.looked_at
+    if len(files) <= count:
         return tuple(files)
-    return tuple(files[k] for k in np.linspace(0, len(files) - 1, LOOKED_AT).round().astype(int))
+    return tuple(files[k] for k in np.linspace(0, len(files) - 1, count).round().astype(int))
 
 
 def series_of(name: str, files: Sequence[Path], layouts: Sequence[Layout], progress: Progress) -> Series | None:

@@ -12,6 +12,13 @@ MOST = 20_000
 """Entries that are looked at."""
 
 
+BLOCK = 16_000_000
+"""Bytes of an array that are read at once."""
+
+WIDEST = 1000
+"""Columns of an array that may be signals: wider ones are images."""
+
+
 def entries(group: Any, prefix: str = "", seen: set[Any] | None = None, depth: int = 0) -> Iterator[tuple[str, Any]]:
     """All arrays in a group and those within it; groups in circles are visited once, and links are not followed."""
     import h5py

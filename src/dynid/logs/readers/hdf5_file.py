@@ -11,15 +11,9 @@ import numpy as np
 from dynid.findings import Finding
 from dynid.logs.readers.array_columns import ArrayColumns, Shape
 from dynid.logs.readers.column_store import joined
-from dynid.logs.readers.hdf5_entries import MOST, entries, exact_kind, is_elsewhere
+from dynid.logs.readers.hdf5_entries import BLOCK, MOST, WIDEST, entries, exact_kind, is_elsewhere
 from dynid.logs.readers.source import Progress, RecordingError, Source, silent
 from dynid.logs.readers.stamps import Numbers, SamePiece, of_array
-
-BLOCK = 16_000_000
-"""Bytes of an array that are read at once."""
-
-WIDEST = 1000
-"""Columns of an array that may be signals: wider ones are images."""
 
 ADVICE = "save the signals of all samples as arrays of shape (samples,) or (samples, joints)"
 
