@@ -22,7 +22,7 @@ from .processing.signals import DECIMATION_MARGIN, central_difference, decimated
 from .processing.states import processed, step_of
 from .quantities import FIELDS
 from .readers.bags import is_bag, topics_of
-from .readers.lerobot import whole_file
+from .readers.lerobot import data_set_of, whole_file
 from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
 from .rests import Rests, find_rests
@@ -74,6 +74,7 @@ __all__ = [
     "averaged",
     "central_difference",
     "check_time",
+    "data_set_of",
     "decimated",
     "delayed",
     "effort_limit",

@@ -12,6 +12,7 @@ from dynid.experiment.first.candidate import Candidate
 from dynid.experiment.first.candidates import candidates_in, stated, stated_topic
 from dynid.experiment.first.column_questions import about_joints, for_missing, misfit, passed_over, which
 from dynid.experiment.first.command_columns import FEED_FORWARD, CommandColumns, commands_among, without_total
+from dynid.experiment.first.episode_doubts import findings_on_actions
 from dynid.experiment.first.guesses import THRESHOLDS
 from dynid.experiment.first.joint_matching import Match, beyond_limits, matched
 from dynid.experiment.first.naming import LINK_SIDE, MOTOR_SIDE, Quality
@@ -108,6 +109,9 @@ class Chooser:
         own = {role: self._required_columns(one, joints) for role, one in given.items()}
         found = CommandColumns({**found.places, **own}, {**found.gains, **self.answers.gains})
         if "position_command" not in found.places:
+            measured = any(one.role in ("torque", "current") and one.quality < Quality.COMMANDED for one in self.found)
+            align = lambda one: self._aligned(one, joints, position)  # noqa: E731
+            self.findings += () if measured else findings_on_actions(self.found, position, align, self._values)
             return CommandColumns()
         notes: tuple[Finding, ...] = ()
         if "torque_command" not in own:
@@ -240,8 +244,9 @@ class Chooser:
             return [given]
         found = [one for one in self.found if one.role == "time" and one.quality < Quality.PART]
         if not found:
-            finding = Finding.of("choose-rate", "log", Severity.WARNING)
-            self.questions.append(Question(finding, "rate", (), None, "--rate HZ"))
+            is_array = self.paths[0].suffix.lower() in (".hdf5", ".h5")
+            finding = Finding.of("choose-rate-of-episodes" if is_array else "choose-rate", "log", Severity.WARNING)
+            self.questions.append(Question(finding, "rate", (), None, "--rate 50" if is_array else "--rate HZ"))
         place = of.file if of is not None else self.paths[0]
         if len(found) > 1:
             found.sort(key=lambda one: (not self._advances(one), _clock_preference(one, place)))

@@ -22,7 +22,7 @@ from dynid.experiment.first.series import Series, looked_at, series_of
 from dynid.experiment.reading import ExperimentError, parse_experiment
 from dynid.files import FileKind, kind_of, write_text
 from dynid.findings import Finding, Severity
-from dynid.logs import COMMANDS, Progress, RecordingError, files_of, is_url, local_file, silent
+from dynid.logs import COMMANDS, Progress, RecordingError, data_set_of, files_of, is_url, local_file, silent
 from dynid.robot import Robot, load_robot
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -224,7 +224,7 @@ def init(
     commanded = (position_command, velocity_command, torque_command)
     stated |= dict(zip(COMMANDS[:3], commanded, strict=True))
     answers = answers_of(loaded, stated, unit, without_base(lock, free), columns, rate)
-    is_series = len(names) == 1 and len(files) > FEW and not is_url(os.fspath(names[0]))
+    is_series = len(names) == 1 and not is_url(os.fspath(names[0])) and _is_long(files)
     layouts = look_at(looked_at(files) if is_series else files, loaded, answers, progress)
     held = {
         joint.name: _held_at(loaded, joint.name, answers)
@@ -248,6 +248,11 @@ def init(
         source, loaded.name, files, moving, held, Path(folder), findings, exact_frames, resting, told, base, series
     )
     return _readable(made)
+
+
+def _is_long(files: Sequence[Path]) -> bool:
+    """Whether logs of one name need one table together: there are many, or they are the episodes of a data set."""
+    return len(files) > FEW or (len(files) > 1 and data_set_of(files[0]) is not None)
 
 
 def _readable(made: FirstExperiment) -> FirstExperiment:
@@ -364,7 +369,9 @@ def findings_on_layout(layout: Layout, robot: Robot) -> Iterator[Finding]:
     yield from findings_on_gains(bool(layout.commands), "kp" in layout.commands)
     if layout.is_unsigned:
         yield Finding.of("torques-without-sign", "torque")
-    if layout.silent:
+    if layout.is_zero:
+        yield Finding.of("torques-zero", "torque")
+    elif layout.silent:
         yield Finding.of("torques-silent", "drive.unmeasured", joints=list(layout.silent))
     yield from findings_on_drives(layout, robot)
 

@@ -44,6 +44,10 @@ class FirstGuessThresholds:
     """Correlation with positions, as the median over joints, above which columns of actions are commanded positions:
     those of learning environments may be velocities, torques, or positions in units of their own."""
 
+    full_scale: float = 0.05
+    """Distance of the largest position from 100 below which positions in degrees may be normalised: LeRobot cuts those
+    off at 100, the end of the calibrated range."""
+
     looked_at: int = 20
     """Logs of a series whose numbers are looked at, evenly spread; of the others, the columns and the sampling rate. By
     judgement: 20 logs take half a second, and one of another unit or with joints at rest is seldom alone."""
@@ -155,6 +159,11 @@ class Layout:
     commands: Mapping[str, Group | float] = field(default_factory=dict)
     is_unsigned: bool = False
     beside: Group | None = None
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether every torque is exactly zero."""
+        return bool(self.silent) and not self.largest.any()
 
     @property
     def is_open(self) -> bool:

@@ -12,6 +12,7 @@ from dynid.experiment.first import guesses
 from dynid.experiment.first.candidate import Candidate
 from dynid.experiment.first.columns import Choice, quantities
 from dynid.experiment.first.command_columns import CommandColumns
+from dynid.experiment.first.episode_doubts import findings_on_positions
 from dynid.experiment.first.guesses import Group, Layout, Unit, UnitGuess, alike, sizes_of, with_numbers
 from dynid.experiment.first.joint_matching import beyond_limits, findings_on_depth
 from dynid.experiment.first.naming import MOTOR_SIDE
@@ -51,6 +52,8 @@ def layout_of(paths: Sequence[Path], robot: Robot, answers: Answers, progress: P
     findings = choice.findings
     if position is not None and choice.places["position"].words & MOTOR_SIDE and not position.at_motor:
         findings += (Finding.of("motors-at-joints", "positions", quantity="position", reason="they fit the limits"),)
+    if position is not None:
+        findings += tuple(findings_on_positions(choice.places["position"], position.unit, values["position"]))
     if position is not None and not position.at_motor:
         in_si = values["position"] * sizes_of("position", position.unit)
         findings += findings_on_depth(robot, choice.joints, in_si, choice.by)

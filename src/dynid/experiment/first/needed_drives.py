@@ -40,7 +40,7 @@ def drive_table(layout: Layout) -> list[str]:
             f'torque_constants = "unknown"   # of {", ".join(layout.joints)}',
             *([] if layout.is_unsigned else ['signs = "auto"']),
         ]
-    if layout.silent:
+    if layout.silent and not layout.is_zero:
         lines += [
             "# guess: torques of these joints are mostly exact zeros while they move, so they do not count",
             f"unmeasured = [{', '.join(quoted(name) for name in layout.silent)}]",

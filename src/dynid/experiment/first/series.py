@@ -9,7 +9,7 @@ import numpy as np
 from dynid.experiment.first import guesses
 from dynid.experiment.first.guesses import Group, Layout
 from dynid.findings import Finding
-from dynid.logs import UNITS, Progress, RecordingError, is_bag, read_columns, source_of
+from dynid.logs import UNITS, Progress, RecordingError, data_set_of, is_bag, read_columns, source_of
 
 
 @dataclass(frozen=True)
@@ -70,17 +70,21 @@ def series_of(name: str, files: Sequence[Path], layouts: Sequence[Layout], progr
         RecordingError: If one of the others has other columns, as an episode of another robot has.
     """
     first = layouts[0]
-    if len(files) < 2 or any(map(is_bag, files)) or not all(_is_alike(first, other) for other in layouts):
+    if len(files) < 2 or any(map(is_bag, files)) or not all(len(_files(layout)) == 1 for layout in layouts):
         return None
     known = {_files(layout)[0]: layout for layout in layouts}
-    names, time = source_of(next(iter(known))).names, first.time
+    names, time = source_of(files[0]).names, first.time
+    if len(layouts) < len(files) or data_set_of(files[0]) is not None:
+        for file in files[1:]:
+            _require_columns(file, names, files[0])
+    if not all(_is_alike(first, other) for other in layouts):
+        return None
     rates: dict[Path, float] = {}
     for k, file in enumerate(files):
         if file in known:
             stamps = known[file].stamps
         else:
             progress(f"Looking at log {k + 1} of {len(files)}")
-            _require_columns(file, names, next(iter(known)))
             stamps = None if time is None or time.columns is None else _stamps(file, time)
         if stamps is not None and len(stamps) > 1:
             rates[file] = 1.0 / float(np.nanmedian(np.diff(stamps)))
@@ -119,7 +123,7 @@ def _files(layout: Layout) -> list[Path]:
 
 def _is_alike(first: Layout, other: Layout) -> bool:
     """Whether a log is in one file, and stated as the first is but for its name."""
-    if len(_files(other)) != 1 or other.rows is not None or other.is_open or other.position is None:
+    if other.rows is not None or (other.is_open and other is not first) or other.position is None:
         return False
     alike = Series("", ())
     return _plain(alike.stated(first)) == _plain(alike.stated(other))
