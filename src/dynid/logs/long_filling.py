@@ -12,19 +12,8 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.findings import Finding
+from dynid.logs import missing_cells as cells
 from dynid.logs.long_time import filled_time, in_blocks
-from dynid.logs.missing_cells import (
-    GAPS,
-    POINTS,
-    ColumnFacts,
-    GappedColumn,
-    Mask,
-    allowed_error,
-    best_interpolation,
-    finding_on_cells,
-    left_out,
-    trial_starts,
-)
 from dynid.logs.readers.column_store import Column, ColumnStore, quantile_of
 from dynid.logs.readers.source import RecordingError
 
@@ -80,12 +69,12 @@ def filled_on_disk(log: LongSignals) -> LongSignals:
     n = len(log.signals["torque"])
     unmeasured = {k: int(sum(block.sum() for _, block in column.blocks())) for k, column in found.missing.items()}
     share = (rows * n - sum(unmeasured.values())) / max(count * n, 1)
-    note = finding_on_cells(counts, count, rows, share)
+    note = cells.finding_on_cells(counts, count, rows, share)
     missing = found.missing if any(unmeasured.values()) else {}
     return replace(found, missing=missing, findings=(*log.findings, note, *filling.notes))
 
 
-def without_rows(log: LongSignals, out: Mask) -> LongSignals:
+def without_rows(log: LongSignals, out: cells.Mask) -> LongSignals:
     """The log without some of its rows."""
     if not out.any():
         return log
@@ -112,14 +101,14 @@ class _Filling:
 
     def __init__(self, store: ColumnStore, time: Column) -> None:
         self.store, self.time = store, time
-        self.out: Mask = np.concatenate([~np.isfinite(block) for _, block in time.blocks()])
+        self.out: cells.Mask = np.concatenate([~np.isfinite(block) for _, block in time.blocks()])
         self.signals: dict[str, tuple[Column, ...]] = {}
         self.missing: dict[int, Column] = {}
         self.notes: list[Finding] = []
 
     def add(self, role: str, columns: Sequence[Column], holes: Sequence[int]) -> None:
         worst = max(holes) / len(self.time)
-        if role == "velocity" and worst > GAPS.left_out:
+        if role == "velocity" and worst > cells.GAPS.left_out:
             self.notes.append(Finding.of("velocities-missing", "velocities", share=worst))
             return
         if role == "temperature" and worst == 1.0:
@@ -150,7 +139,7 @@ class _Filling:
                 return values
             begin, time, values = samples.around(first, last)
             holes = ~np.isfinite(values) | self.out[begin : begin + len(values)]
-            some = GappedColumn(time, values, holes, turns=False, facts=facts, first=begin)
+            some = cells.GappedColumn(time, values, holes, turns=False, facts=facts, first=begin)
             own = slice(first - begin, last - begin)
             if everywhere:
                 return some.across_all_gaps()[own]
@@ -169,7 +158,7 @@ class _Samples:
 
     time: Column
     column: Column
-    out: Mask
+    out: cells.Mask
 
     def blocks(self) -> Iterator[tuple[np.ndarray, Array]]:
         """Rows and values of samples, block by block, each with the last sample of the block before."""
@@ -187,7 +176,7 @@ class _Samples:
     def moves(self) -> Iterator[Array]:
         yield from (np.abs(np.diff(values)) for _, values in self.blocks())
 
-    def facts(self, *, turns: bool, judged: bool) -> ColumnFacts:
+    def facts(self, *, turns: bool, judged: bool) -> cells.ColumnFacts:
         """What the samples say about gaps, and how well they are interpolated; judged where gaps may be too long."""
         count, lengths, advances = 0, set[int](), True
         for rows, _ in self.blocks():
@@ -199,14 +188,14 @@ class _Samples:
         step = quantile_of(self.steps, count, 0.5) if count else 1.0
         wraps = turns and any((moves > math.pi).any() for moves in self.moves())
         unwraps = wraps and quantile_of(self.moves, count, 0.5) < 1.0
-        facts = ColumnFacts(step, unwraps, advances)
-        sizes = {1, *(left_out(length, step) for length in lengths)}
-        return self._tried(facts, count + 1, sorted(size for size in sizes if size <= GAPS.longest), judged)
+        facts = cells.ColumnFacts(step, unwraps, advances)
+        sizes = {1, *(cells.left_out(length, step) for length in lengths)}
+        return self._tried(facts, count + 1, sorted(size for size in sizes if size <= cells.GAPS.longest), judged)
 
-    def _tried(self, facts: ColumnFacts, count: int, sizes: Sequence[int], judged: bool) -> ColumnFacts:
+    def _tried(self, facts: cells.ColumnFacts, count: int, sizes: Sequence[int], judged: bool) -> cells.ColumnFacts:
         """Facts with the best interpolation of each size of gaps."""
-        spans = [(size, points) for size in sizes for points in POINTS]
-        starts = [trial_starts(size, points, count)[:, None] + np.arange(size + points) for size, points in spans]
+        spans = [(size, points) for size in sizes for points in cells.POINTS]
+        starts = [cells.trial_starts(size, points, count)[:, None] + np.arange(size + points) for size, points in spans]
         wanted = np.unique(np.concatenate([start.ravel() for start in starts]))
         rows, x, stamps = np.zeros(len(wanted), dtype=int), np.zeros(len(wanted)), np.zeros(len(wanted))
         before, squares, even, last = -1, 0.0, 0, (np.zeros(0, dtype=int), np.zeros(0))
@@ -226,13 +215,13 @@ class _Samples:
             lambda at, of=of: of[np.searchsorted(wanted, at)] for of in (x, rows, rows.astype(float), stamps)
         )
         clocks = clocks if facts.advances else clocks[:1]
-        best = {size: best_interpolation(size, count, facts.step, values_at, rows_at, clocks) for size in sizes}
+        best = {size: cells.best_interpolation(size, count, facts.step, values_at, rows_at, clocks) for size in sizes}
         curvature = math.sqrt(squares / even) if even else 0.0
-        return replace(facts, best=best, allowed=allowed_error(curvature, best[1][0]) if judged else math.nan)
+        return replace(facts, best=best, allowed=cells.allowed_error(curvature, best[1][0]) if judged else math.nan)
 
     def around(self, first: int, last: int) -> tuple[int, Array, Array]:
         """A block with the samples that interpolate its gaps: its first row, stamps and values."""
-        enough, near, count = max(POINTS) // 2, AROUND, len(self.column)
+        enough, near, count = max(cells.POINTS) // 2, AROUND, len(self.column)
         while True:
             begin, end = max(first - near, 0), min(last + near, count)
             values = self.column.read(begin, end)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from dynid.findings import Finding
-from dynid.logs import stored_log
+from dynid.logs import sources, stored_log
 from dynid.logs.log import Log
 from dynid.logs.long_filling import LongSignals, filled_on_disk
 from dynid.logs.long_mending import NotStoredError, advancing_on_disk, ends_of, mended_on_disk
@@ -15,16 +15,6 @@ from dynid.logs.long_time import filled_time, in_blocks, long_timing
 from dynid.logs.readers.column_store import Column, ColumnStore
 from dynid.logs.readers.source import Progress, RecordingError
 from dynid.logs.settings import Drive, LogSource, Processing, Quantity
-from dynid.logs.sources import (
-    check_robot,
-    decided,
-    in_degrees,
-    log_of,
-    origin_of,
-    part_of,
-    read_each_file_once,
-    undamaged,
-)
 from dynid.logs.stored_log import StoredLog
 from dynid.logs.tables import StoredTable, stored_groups
 from dynid.logs.time_units import speed_between
@@ -43,8 +33,8 @@ def long_log(
 ) -> Log | StoredLog:
     """The log, on disk where it is long; arguments and errors are those of `read_source`."""
     if any(quantity.time is not None or quantity.flat for quantity in where.values()):
-        return log_of(source, where, read_each_file_once(where, robot, progress), robot, drive)
-    stored = read_each_file_once(where, robot, progress, stored_groups)
+        return sources.log_of(source, where, sources.read_each_file_once(where, robot, progress), robot, drive)
+    stored = sources.read_each_file_once(where, robot, progress, stored_groups)
     files = {id(table): table for table, _ in stored.values()}.values()
     why = ""
     if sum(table.size for table in files) > stored_log.LONG_LOG:
@@ -53,7 +43,9 @@ def long_log(
         except NotStoredError as error:
             why = str(error)
     loaded = {id(table): table.loaded() for table in files}
-    log = log_of(source, where, {role: (loaded[id(table)], k) for role, (table, k) in stored.items()}, robot, drive)
+    log = sources.log_of(
+        source, where, {role: (loaded[id(table)], k) for role, (table, k) in stored.items()}, robot, drive
+    )
     if why:
         log = replace(log, findings=(*log.findings, Finding.of("log-in-memory", "log", reason=why)))
     return log
@@ -67,7 +59,7 @@ def _stored(
     drive: Drive | None,
     processing: Processing | None,
 ) -> StoredLog:
-    tables, units, notes = decided(
+    tables, units, notes = sources.decided(
         source, where, {role: (table.table, k) for role, (table, k) in stored.items()}, robot, drive
     )
     columns = {role: _in_si(role, table.columns[k], units[role]) for role, (table, k) in stored.items()}
@@ -76,17 +68,17 @@ def _stored(
     files = tuple(dict.fromkeys(quantity.path for quantity in where.values()))
     time, origin = Column(None, count, rate=source.rate or 1.0), 0.0
     if "time" in columns:
-        time, origin = _time(store, columns.pop("time"), origin_of(*tables["time"], units["time"]))
-    part = part_of(source, count, lambda: filled_time(store, time).blocks(), files, origin)
-    notes += undamaged(tables, part)
+        time, origin = _time(store, columns.pop("time"), sources.origin_of(*tables["time"], units["time"]))
+    part = sources.part_of(source, count, lambda: filled_time(store, time).blocks(), files, origin)
+    notes += sources.undamaged(tables, part)
     names = {role: table.names[k] for role, (table, k) in tables.items()}
     signals = {role: tuple(column.part(part) for column in own) for role, own in columns.items()}
     log = LongSignals(store, time.part(part), signals, {"time": ("time",), **names}, first=part.start)
     _require_measured(log, tables)
     log = filled_on_disk(log)
-    check_robot(where, len(log.signals["position"]), robot)
+    sources.check_robot(where, len(log.signals["position"]), robot)
     ends = np.array([ends_of(column) for column in log.signals["position"]])
-    notes += in_degrees(where, units, tuple(names["position"]), ends[:, 0], ends[:, 1], robot)
+    notes += sources.in_degrees(where, units, tuple(names["position"]), ends[:, 0], ends[:, 1], robot)
     stamps = where.get("time")
     log = log if stamps is None else advancing_on_disk(log)
     found = StoredLog(
