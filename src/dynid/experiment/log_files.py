@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from dynid.errors import InvalidRequestError
 from dynid.experiment.first.first_experiment import SAMPLES, FilePath, findings_on_layout, look_at
 from dynid.experiment.first.guesses import Group
+from dynid.experiment.first.layout import Layout
 from dynid.experiment.first.questions import answers_of
 from dynid.logs import Log, LogSource, Progress, Quantity, RecordingError, files_of, local_file, read_source, silent
 from dynid.logs.contacts import Stance
@@ -116,16 +117,31 @@ def read_log(
     return replace(_guessed(files, of, units, rate, common, guessed_rows, progress), load=load)
 
 
-def _guessed(
+def guessed_source(
     files: Sequence[Path],
     robot: Robot,
-    units: Mapping[str, str | Sequence[str]] | None,
-    rate: float | None,
-    common: Mapping[str, Any],
-    guessed_rows: bool,
-    progress: Progress,
-) -> Log:
-    """A log whose columns are guessed, and the rows of the motion, too, where asked for."""
+    units: Mapping[str, str | Sequence[str]] | None = None,
+    rate: float | None = None,
+    common: Mapping[str, Any] | None = None,
+    guessed_rows: bool = False,
+    progress: Progress = silent,
+) -> tuple[LogSource, Layout]:
+    """Where the quantities of one log are, guessed as `init` does, and what its files hold.
+
+    Args:
+        files: The files of the log.
+        robot: The robot.
+        units: Units that are not SI units, by quantity.
+        rate: Sampling rate [Hz], where there are no time stamps.
+        common: What is stated of the log besides.
+        guessed_rows: Whether only the rows of the motion are kept.
+        progress: Callback; receives a short description of each step.
+
+    Raises:
+        RecordingError: If a file cannot be used, or its columns cannot be found.
+        InvalidRequestError: If the files are several recordings.
+    """
+    common = common or {"static": False}
     fewest = 1 if common["static"] == "rows" else SAMPLES
     layouts = look_at(files, robot, answers_of(robot, {}, units, None, None, rate), progress, fewest)
     layout = layouts[0]
@@ -140,7 +156,21 @@ def _guessed(
     found |= {role: _of_group(one) if isinstance(one, Group) else one for role, one in layout.commands.items()}
     found |= common
     found |= {"rows": layout.rows} if guessed_rows else {}
-    log = read_source(checked(LogSource, found | {"rate": layout.rate}, "log"), robot, progress)
+    return checked(LogSource, found | {"rate": layout.rate}, "log"), layout
+
+
+def _guessed(
+    files: Sequence[Path],
+    robot: Robot,
+    units: Mapping[str, str | Sequence[str]] | None,
+    rate: float | None,
+    common: Mapping[str, Any],
+    guessed_rows: bool,
+    progress: Progress,
+) -> Log:
+    """A log whose columns are guessed, and the rows of the motion, too, where asked for."""
+    source, layout = guessed_source(files, robot, units, rate, common, guessed_rows, progress)
+    log = read_source(source, robot, progress)
     asked = (question.finding for question in layout.questions)
     return replace(log, findings=(*log.findings, *findings_on_layout(layout, robot), *asked))
 

@@ -156,7 +156,7 @@ def _is_table(value: Any) -> bool:
 def _of_list(content: list[Any], prefix: str) -> Iterator[tuple[str, list[Any]]]:
     """Columns of a list of records, of samples that are lists, or of numbers."""
     if any(isinstance(value, Mapping) for value in content[:LOOKED_AT]):
-        flat = [dict(_flattened(record)) if isinstance(record, Mapping) else {} for record in content]
+        flat = [dict(flattened(record)) if isinstance(record, Mapping) else {} for record in content]
         for name in dict.fromkeys(name for record in flat for name in record):
             yield f"{prefix}{name}", [record.get(name) for record in flat]
     elif content and all(isinstance(value, list) for value in content):
@@ -170,7 +170,7 @@ def _of_list(content: list[Any], prefix: str) -> Iterator[tuple[str, list[Any]]]
         yield prefix, content
 
 
-def _flattened(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+def flattened(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
     """Values of a record that are neither lists nor objects, by their way."""
     if isinstance(value, Mapping) and depth < DEPTH:
         labels = next((value[key] for key in NAMES if _are_labels(value.get(key))), None)
@@ -178,12 +178,12 @@ def _flattened(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str
             below = f"{name}.{key}" if name else str(key)
             if labels is not None and isinstance(inner, list) and len(inner) == len(labels) and inner is not labels:
                 for label, each in zip(labels, inner, strict=True):
-                    yield from _flattened(each, f"{below}.{label}", depth + 1)
+                    yield from flattened(each, f"{below}.{label}", depth + 1)
             else:
-                yield from _flattened(inner, below, depth + 1)
+                yield from flattened(inner, below, depth + 1)
     elif isinstance(value, list) and depth < DEPTH:
         for k, inner in enumerate(value[:MOST]):
-            yield from _flattened(inner, f"{name}[{k}]", depth + 1)
+            yield from flattened(inner, f"{name}[{k}]", depth + 1)
     elif name and (value is None or isinstance(value, int | float | str)):
         yield name, value
 
@@ -217,7 +217,7 @@ def json_lines(path: Path, progress: Progress = silent) -> Source:
     """The columns of a file with one JSON record on each line, of which only what is asked for is ever held."""
     names: dict[str, None] = {}
     for _, record in islice(_records(path, {}), LOOKED_AT):
-        names.update(dict.fromkeys(name for name, _ in _flattened(record)))
+        names.update(dict.fromkeys(name for name, _ in flattened(record)))
         if len(names) > MOST:
             break
     if not names:
@@ -232,7 +232,7 @@ def json_lines(path: Path, progress: Progress = silent) -> Source:
         ]
         values: list[list[Any]] = [[] for _ in names]
         for k, (row, record) in enumerate(_records(path, damaged, last), 1):
-            found = dict(_flattened(record))
+            found = dict(flattened(record))
             for name, column in zip(names, values, strict=True):
                 column.append(found.get(name))
             if k % RECORDS == 0:
