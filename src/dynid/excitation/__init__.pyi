@@ -15,6 +15,8 @@ from .limits.limit import Check
 from .limits.stated import joint_limits
 from .limits.torques import PriorTorques, torque_unit
 from .problem import ExcitationProblem
+from .proposals.movements import Movement
+from .proposals.next_motion import NextMotion, Proposal, Proposals, own_collisions
 from .recipe import excite
 from .settings import ExcitationSettings
 from .stated_problem import problem_of
@@ -39,9 +41,13 @@ __all__ = [
     "ExcitationSettings",
     "Expectation",
     "Followable",
+    "Movement",
     "Moves",
     "Nearest",
+    "NextMotion",
     "PriorTorques",
+    "Proposal",
+    "Proposals",
     "Solid",
     "Trajectory",
     "Wall",
@@ -52,6 +58,7 @@ __all__ = [
     "excite_balanced",
     "joint_limits",
     "motion_through",
+    "own_collisions",
     "problem_of",
     "read_trajectory",
     "robot_of_motion",
