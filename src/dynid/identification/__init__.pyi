@@ -15,6 +15,9 @@ from .command_validation import LogRollout, roll_out_log
 from .drive_units import comparable
 from .held_out_logs import unseen_logs
 from .joint_models import Estimate, JointModel, joint_models
+from .live_samples import LiveSamples, contacts_of_log
+from .live_session import LiveSession
+from .live_state import LiveState
 from .noticed import each_once
 from .records import (
     CommandRecord,
@@ -31,6 +34,7 @@ from .records import (
 from .requests import simulate_experiment
 from .result import Result
 from .result_files import load_result
+from .stream import Stream
 from .task import experiment_text
 from .validation import Validation, validate
 from .verdict import judge
@@ -44,6 +48,9 @@ __all__ = [
     "JointModel",
     "JointTable",
     "LinkEstimate",
+    "LiveSamples",
+    "LiveSession",
+    "LiveState",
     "LogRollout",
     "ParameterEstimate",
     "PhysicalModel",
@@ -52,10 +59,12 @@ __all__ = [
     "Result",
     "RolloutRecord",
     "SignRecord",
+    "Stream",
     "Use",
     "Validation",
     "Verdict",
     "comparable",
+    "contacts_of_log",
     "delay_text",
     "each_once",
     "experiment_text",
