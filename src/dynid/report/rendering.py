@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
@@ -14,6 +15,17 @@ from dynid.report.figure import Figure, unit
 
 def rendered(template: str, **data: Any) -> str:
     """A page of a template, with our scripts and styles inside: it needs nothing else."""
+    return rendered_with(template, [_plotly(), _own("report.js")], _own("report.css"), **data)
+
+
+def rendered_live(**data: Any) -> tuple[str, str]:
+    """The page of the live view, with its script and styles inside, and the hash of the script."""
+    script = _own("live.js")
+    return rendered_with("live.html", [script], _own("live.css"), **data), _hash(script)
+
+
+def rendered_with(template: str, scripts: Sequence[str], style: str, **data: Any) -> str:
+    """A page of a template with some scripts and styles inside."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
     environment = Environment(
@@ -25,11 +37,11 @@ def rendered(template: str, **data: Any) -> str:
     )
     environment.filters |= {"embedded": embedded, "number": number, "short": short, "percent": percent, "unit": unit}
     environment.filters |= {"rounded": rounded, "duration": duration, "metres": metres, "thousandths": in_thousandths}
-    scripts = [_plotly(), _own("report.js")]
+    environment.filters |= {"as_json": as_json}
     return environment.get_template(template).render(
         scripts=[_trusted(script) for script in scripts],
         hashes=" ".join(_hash(script) for script in scripts),
-        style=_trusted(_own("report.css")),
+        style=_trusted(style),
         version=__version__,
         **data,
     )
@@ -37,7 +49,12 @@ def rendered(template: str, **data: Any) -> str:
 
 def embedded(figure: Figure) -> Any:
     """A figure as JSON that can stand in a page: nothing in it can end its element."""
-    text = json.dumps(figure.to_dict(), allow_nan=False, separators=(",", ":"))
+    return as_json(figure.to_dict())
+
+
+def as_json(data: Any) -> Any:
+    """Plain data as JSON that can stand in a page: nothing in it can end its element."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     return _trusted(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 

@@ -182,13 +182,19 @@ class Surfaces:
     of_links: tuple[tuple[int, Array], ...]
 
     @staticmethod
-    def of(robot: Robot) -> "Surfaces":
-        """Read the shapes of a robot."""
+    def of(robot: Robot, facets: int = FACETS, most: int = MOST_TRIANGLES) -> "Surfaces":
+        """Read the shapes of a robot.
+
+        Args:
+            robot: The robot.
+            facets: Facets around a cylinder.
+            most: Meshes of more triangles are replaced by their convex hulls.
+        """
         found = []
         for shape in [*shapes(robot, READ_MESHES), *_drums(robot)]:
-            own = _moved(_surface(shape), shape.placement)
+            own = _moved(_surface(shape, facets, most), shape.placement)
             if not len(own):  # a mesh that cannot be read
-                stand_ins = [_moved(_surface(one), one.placement) for one in capsules(robot, shape.link)]
+                stand_ins = [_moved(_surface(one, facets), one.placement) for one in capsules(robot, shape.link)]
                 own = np.concatenate([own, *stand_ins])
             found.append((shape.link, own))
         return Surfaces(robot, tuple(found))
@@ -251,26 +257,26 @@ def _rods(robot: Robot, posture: Array) -> list[Shape]:
     return found
 
 
-def _surface(shape: Shape) -> Array:
+def _surface(shape: Shape, facets: int = FACETS, most: int = MOST_TRIANGLES) -> Array:
     """Triangles of a shape in its own frame, and normals at their corners, shape (n, 2, 3, 3)."""
-    angle = np.linspace(-0.5 * np.pi, 0.5 * np.pi, FACETS // 2 + 1)
+    angle = np.linspace(-0.5 * np.pi, 0.5 * np.pi, facets // 2 + 1)
     round_side = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     match shape.kind, shape.size:
         case "box", edges:
             return _flat(0.5 * np.array(edges) * _cube())
         case "sphere", (radius,):
-            return _revolved(radius * round_side, round_side)
+            return _revolved(radius * round_side, round_side, facets)
         case "cylinder", (r, length):
             h = 0.5 * length
             line = np.array([[0.0, -h], [r, -h], [r, -h], [r, h], [r, h], [0.0, h]])
-            return _revolved(line, np.repeat([[0.0, -1.0], [1.0, 0.0], [0.0, 1.0]], 2, axis=0))
+            return _revolved(line, np.repeat([[0.0, -1.0], [1.0, 0.0], [0.0, 1.0]], 2, axis=0), facets)
         case "capsule", (radius, length):
             shift = np.stack([0.0 * angle, 0.5 * length * np.where(angle < 0.0, -1.0, 1.0)], axis=1)
-            return _revolved(radius * round_side + shift, round_side)
+            return _revolved(radius * round_side + shift, round_side, facets)
         case "mesh", scale:
             found = triangles(shape.mesh)
             if found is not None:
-                return _flat(np.array(scale) * (found if len(found) <= MOST_TRIANGLES else _hull(found)))
+                return _flat(np.array(scale) * (found if len(found) <= most else _hull(found)))
     return np.zeros((0, 2, 3, 3))
 
 
@@ -294,13 +300,13 @@ def _cube() -> Array:
     return np.array([face[list(corners)] for face in faces for corners in ((0, 1, 2), (0, 2, 3))])
 
 
-def _revolved(line: Array, normals: Array) -> Array:
+def _revolved(line: Array, normals: Array, facets: int) -> Array:
     """The surface that points (radius, z) with such normals, each (k, 2), make about the z axis; (n, 2, 3, 3)."""
-    facet = 4.0 * np.pi * float(line[:, 0].max()) / FACETS
+    facet = 4.0 * np.pi * float(line[:, 0].max()) / facets
     sizes = np.linalg.norm(np.diff(line, axis=0), axis=1)
     at = np.concatenate([k + np.arange(n := max(1, round(size / facet))) / n for k, size in enumerate(sizes.tolist())])
     at = np.append(at, len(line) - 1.0)  # facets of bounded size, of which the boxes in a picture are small
-    angle = np.linspace(0.0, 2.0 * np.pi, FACETS + 1)
+    angle = np.linspace(0.0, 2.0 * np.pi, facets + 1)
     pieces = []
     for values in (line, normals):
         r, z = (np.interp(at, np.arange(len(line)), column) for column in values.T)

@@ -9,17 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from dynid import excitation
 from dynid.arrays import Array, finite_or_none
-from dynid.excitation import (
-    Check,
-    Design,
-    Excitation,
-    Expectation,
-    PriorTorques,
-    joint_limits,
-    sample_times,
-    torque_unit,
-)
 from dynid.files import write_text
 from dynid.report.clearance_figure import clearance_figure, clearance_limit, clearances_along, times_of
 from dynid.report.figure import PALETTE, PREDICTED, RESIDUAL, Figure, axis, packed, plain, unit
@@ -84,10 +75,10 @@ class Expected:
         title: Its title.
     """
 
-    rows: tuple[Expectation, ...]
+    rows: tuple[excitation.Expectation, ...]
     figure: Figure | None
     good: int
-    still: tuple[Expectation, ...]
+    still: tuple[excitation.Expectation, ...]
     key: str = "expected"
     title: str = "Expected standard deviations"
 
@@ -108,10 +99,12 @@ class Part:
     title: str
     swept: Swept
     joints: tuple[JointFigures, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[excitation.Check, ...]
 
 
-def write_trajectory_page(found: Excitation, path: str | os.PathLike[str] = PAGE, *, overwrite: bool = False) -> Path:
+def write_trajectory_page(
+    found: excitation.Excitation, path: str | os.PathLike[str] = PAGE, *, overwrite: bool = False
+) -> Path:
     """Write the page.
 
     Raises:
@@ -121,7 +114,7 @@ def write_trajectory_page(found: Excitation, path: str | os.PathLike[str] = PAGE
     return Path(path)
 
 
-def trajectory_page(found: Excitation) -> str:
+def trajectory_page(found: excitation.Excitation) -> str:
     """The page: positions, velocities, accelerations and torques of all trajectories against their limits."""
     many = len(found.designs) > 1
     parts = [
@@ -148,7 +141,7 @@ def trajectory_page(found: Excitation) -> str:
     )
 
 
-def _expected(found: Excitation) -> Expected:
+def _expected(found: excitation.Excitation) -> Expected:
     """The standard deviations that all trajectories promise."""
     rows = found.expectations
     percents = [row.relative_percent for row in rows]
@@ -160,7 +153,7 @@ def _expected(found: Excitation) -> Expected:
     )
 
 
-def _swept(found: Excitation, part: Design, group: str) -> Swept:
+def _swept(found: excitation.Excitation, part: excitation.Design, group: str) -> Swept:
     """What a trajectory sweeps; the robot is drawn where it comes nearest to something."""
     limit, motion = clearance_limit(part), part.trajectory
     times = times_of(motion, *(check.time for check in part.checks if check.time is not None))
@@ -177,19 +170,21 @@ def _swept(found: Excitation, part: Design, group: str) -> Swept:
     return Swept(pictures, figure, near.nearest, near.required, near.constant, is_checked=True)
 
 
-def _joints(found: Excitation, part: Design, group: str) -> tuple[JointFigures, ...]:
+def _joints(found: excitation.Excitation, part: excitation.Design, group: str) -> tuple[JointFigures, ...]:
     robot = found.robot
-    times = sample_times(part.trajectory, max(part.problem.rate, _POINTS / part.trajectory.duration))
+    times = excitation.sample_times(part.trajectory, max(part.problem.rate, _POINTS / part.trajectory.duration))
     q, v, a = part.trajectory.states(times)
-    torques = PriorTorques(robot).whole(q, v, a)
+    torques = excitation.PriorTorques(robot).whole(q, v, a)
     shown = []
-    for k, (joint, limit) in enumerate(zip(robot.independent_joints, joint_limits(found.settings, robot), strict=True)):
+    for k, (joint, limit) in enumerate(
+        zip(robot.independent_joints, excitation.joint_limits(found.settings, robot), strict=True)
+    ):
         of = part.problem.bounds.units[k]
         panels = (
             ("position", of, q[:, k], (limit.lower, limit.upper)),
             ("velocity", f"{of}/s", v[:, k], (-limit.velocity, limit.velocity)),
             ("acceleration", f"{of}/s^2", a[:, k], (-limit.acceleration, limit.acceleration)),
-            ("torque", torque_unit(joint.kind), torques[:, k], (-limit.effort, limit.effort)),
+            ("torque", excitation.torque_unit(joint.kind), torques[:, k], (-limit.effort, limit.effort)),
         )
         figures = (
             _figure(f"{group}-{k}-{what}", f"{what} of {joint.name}", what, of_panel, times, values, limits, group)
@@ -235,7 +230,7 @@ GOOD_PERCENT, MOST_PERCENT = 10.0, 1000.0
 """Relative standard deviations [%] with a line in the figure, and of its end."""
 
 
-def std_figure(rows: Sequence[Expectation]) -> Figure:
+def std_figure(rows: Sequence[excitation.Expectation]) -> Figure:
     """Relative standard deviations of parameters, link by link; those beyond the end are at the end."""
     known = [(row, min(percent, MOST_PERCENT)) for row in rows if (percent := row.relative_percent) is not None]
     known.sort(key=lambda pair: [row.owner for row in rows].index(pair[0].owner))
