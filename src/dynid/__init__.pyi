@@ -1,5 +1,7 @@
 # The front door: what `import dynid` offers. Names are imported when they are first asked for (see __init__.py).
 from .cli.demonstration import demo
+from .cli.live_page import LivePage
+from .cli.live_view import live
 from .cli.viewer_page import view
 from .errors import DynidError
 from .estimation.bodies.body_fit import BodyFit
@@ -66,6 +68,7 @@ __all__ = [
     "Finding",
     "Gains",
     "Inspection",
+    "LivePage",
     "Load",
     "Log",
     "Observed",
@@ -107,6 +110,7 @@ __all__ = [
     "init",
     "inspect",
     "joint_poses",
+    "live",
     "load_result",
     "load_robot",
     "motion_through",

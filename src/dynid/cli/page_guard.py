@@ -1,4 +1,4 @@
-"""The viewer's page is for those who started it: every request needs a token, and comes from the page itself.
+"""Pages are for those who started them: every request needs a token, and comes from the page itself.
 
 Any web page that a browser shows can open connections to this machine. So the page's address holds a random token; the
 `Host` that is asked for must be this machine by name (a foreign name may lead here, too), and the `Origin` of a
@@ -6,6 +6,8 @@ websocket must be the page's own. Everything else is refused with status 403, be
 """
 
 import hmac
+import ipaddress
+import re
 import secrets
 import socket
 from collections.abc import Callable, Iterator
@@ -24,7 +26,10 @@ NAMES = (HOST, "localhost")
 PORTS_TRIED = 100
 """Ports that are tried, from the one that was asked for upwards."""
 
-REFUSAL = "Refused: open the address that dynid view has printed, with its token.\n"
+REFUSAL = "Refused: open the address that dynid has printed, with its token.\n"
+
+SHORTEST_TOKEN = 16
+"""Characters of a token that a user states, at least."""
 
 HEADERS = {"Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY", "Cache-Control": "no-store"}
 """Headers of every answer: the address stays here, and no other page shows this one within itself."""
@@ -43,13 +48,33 @@ class UnguardedViewerError(DynidError):
 class PageGuard:
     """Lets in who knows the token.
 
+    Args:
+        token: The token; a new one of 32 letters when None.
+        host: The address that the page is served at.
+
     Attributes:
-        token: The token: 32 letters, new for each server.
+        token: The token.
+        host: The address that the page is served at.
         is_in_place: Whether a server asks this guard.
+
+    Raises:
+        InvalidRequestError: If the token is too short, or cannot stand in an address; or if other machines reach the
+            host, and none is stated.
     """
 
-    def __init__(self) -> None:
-        self.token = secrets.token_urlsafe(24)
+    def __init__(self, token: str | None = None, host: str = HOST) -> None:
+        if token is not None and not re.fullmatch(rf"[A-Za-z0-9_-]{{{SHORTEST_TOKEN},200}}", token):
+            raise InvalidRequestError(
+                f"a token has {SHORTEST_TOKEN} to 200 letters, digits, hyphens and underscores, and this one is none; "
+                f"take a random one, such as {secrets.token_urlsafe(24)}"
+            )
+        if token is None and not is_loopback(host):
+            raise InvalidRequestError(
+                f"other machines reach the page at {host}, so that it needs a token that you choose; state one with "
+                f"--token, such as {secrets.token_urlsafe(24)}"
+            )
+        self.token = token or secrets.token_urlsafe(24)
+        self.host = host
         self.is_in_place = False
 
     def require_in_place(self) -> None:
@@ -63,7 +88,8 @@ class PageGuard:
 
     def address(self, port: int) -> str:
         """The address of the page, with the token."""
-        return f"http://{HOST}:{port}/{self.token}/"
+        shown = HOST if self.host in ("0.0.0.0", "localhost") else self.host
+        return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/{self.token}/"
 
     def admits(self, path: str, port: int, hosts: list[str], origins: list[str], *, websocket: bool) -> bool:
         """Whether a request may go on.
@@ -75,13 +101,22 @@ class PageGuard:
             origins: Values of the header `Origin`; browsers send it with every websocket.
             websocket: Whether the request is for a websocket.
         """
-        own = {f"{name}:{port}" for name in NAMES} | (set(NAMES) if port == 80 else set())
-        from_here = len(hosts) == 1 and hosts[0].lower() in own
-        from_page = len(origins) == 1 and origins[0].lower() in {f"http://{host}" for host in own}
+        from_here = len(hosts) == 1 and self._is_own(hosts[0].lower(), port)
+        from_page = len(origins) == 1 and origins[0].lower().startswith("http://")
+        from_page = from_page and self._is_own(origins[0].lower().removeprefix("http://"), port)
         from_page = from_page or (not origins and not websocket)
         given = path.partition("?")[0].split("/")[1:2] or [""]
         knows = hmac.compare_digest(given[0].encode(errors="replace"), self.token.encode())
         return from_here and from_page and knows
+
+    def _is_own(self, written: str, port: int) -> bool:
+        """Whether `HOST:PORT` is this page. Beyond this machine, numbers are, which no foreign name can stand for."""
+        name, colon, number = written.rpartition(":")
+        if not colon or not number.isdecimal():
+            name, number = written, "80"
+        if number != str(port):
+            return False
+        return name in NAMES or (not is_loopback(self.host) and (name == self.host.lower() or _is_numbers(name)))
 
     def before(self, process_request: Callable[..., Any] | None) -> Callable[..., Any]:
         """A callback for `websockets` that asks this guard first, and then the server's own callback."""
@@ -97,6 +132,20 @@ class PageGuard:
 
         self.is_in_place = True
         return process
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    return host == "localhost" or (_is_numbers(host) and ipaddress.ip_address(host.strip("[]")).is_loopback)
+
+
+def _is_numbers(host: str) -> bool:
+    """Whether an address is written in numbers."""
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _with_headers(response: Any) -> Any:

@@ -12,22 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from dynid import excitation
 from dynid.arrays import Array
 from dynid.cli.page_guard import HOST, PageGuard, free_port, guarded
 from dynid.errors import DynidError, InvalidRequestError, ShapeError
-from dynid.excitation import (
-    CollisionModel,
-    Followable,
-    Nearest,
-    Trajectory,
-    as_motion,
-    collisions_of,
-    joint_limits,
-    read_trajectory,
-    robot_of_motion,
-    samples,
-    surroundings_of_motion,
-)
 from dynid.files import read_bytes
 from dynid.model import DynamicModel
 from dynid.report.clearance_figure import Clearances, clearances_of
@@ -101,7 +89,7 @@ class Gauge:
 
 
 def view(
-    motion: Followable,
+    motion: excitation.Followable,
     robot: Robot | str | os.PathLike[str],
     *,
     port: int = 8080,
@@ -118,14 +106,14 @@ def view(
     Raises:
         ViewerMissingError: If viser is not installed.
     """
-    loaded = robot_of_motion(as_robot(robot), motion)
+    loaded = excitation.robot_of_motion(as_robot(robot), motion)
     shown = motion_to_show(motion, loaded)
     clearances = clearances_to_show(motion, loaded, shown)
     with suppress(KeyboardInterrupt):
         serve(loaded, shown, port, announce, clearances=clearances)
 
 
-def motion_to_show(motion: Followable, robot: Robot) -> Motion:
+def motion_to_show(motion: excitation.Followable, robot: Robot) -> Motion:
     """The motion of a trajectory or a log: a file, read without strictness, or anything that can be followed.
 
     Raises:
@@ -136,9 +124,9 @@ def motion_to_show(motion: Followable, robot: Robot) -> Motion:
     if any(joint.kind.nv > 1 for joint in robot.joints):
         raise InvalidRequestError(f"'{robot.name}' has joints of several degrees of freedom, which cannot be shown yet")
     is_file = isinstance(motion, str | os.PathLike)
-    found = read_trajectory(motion, robot, strict=False) if is_file else as_motion(motion, robot)
-    if not isinstance(found, Trajectory):
-        found = Trajectory(*samples(found, RATE))
+    found = excitation.read_trajectory(motion, robot, strict=False) if is_file else excitation.as_motion(motion, robot)
+    if not isinstance(found, excitation.Trajectory):
+        found = excitation.Trajectory(*excitation.samples(found, RATE))
     if found.q.shape[1] != robot.nv:
         raise ShapeError("positions of the motion", f"(samples, {robot.nv})", found.q.shape)
     if len(found) < 3:
@@ -151,7 +139,7 @@ def motion_to_show(motion: Followable, robot: Robot) -> Motion:
     return Motion(found.t - found.t[0], found.q, v, torque, found.torque is not None)
 
 
-def clearances_to_show(motion: Followable, robot: Robot, shown: Motion) -> Clearances | None:
+def clearances_to_show(motion: excitation.Followable, robot: Robot, shown: Motion) -> Clearances | None:
     """How near a robot comes to itself and its surroundings; None where there is nothing that it could touch.
 
     The surroundings are those of the design, where the motion is one, and a floor below the base otherwise.
@@ -159,8 +147,8 @@ def clearances_to_show(motion: Followable, robot: Robot, shown: Motion) -> Clear
     Raises:
         FileProblemError: If the design's file of surroundings, or the robot's SRDF file, cannot be used.
     """
-    settings = surroundings_of_motion(motion, robot)
-    model = collisions_of(settings, robot, joint_limits(settings, robot)).model
+    settings = excitation.surroundings_of_motion(motion, robot)
+    model = excitation.collisions_of(settings, robot, excitation.joint_limits(settings, robot)).model
     if not model.pairs:
         return None
     some = np.unique(np.linspace(0, len(shown.time) - 1, LOOKED_AT).astype(int))
@@ -250,7 +238,7 @@ def _scene(server: Any, robot: Robot, trimesh: Any, clearances: Clearances | Non
     return frames
 
 
-def _add_surroundings(server: Any, model: CollisionModel, trimesh: Any, size: float) -> None:
+def _add_surroundings(server: Any, model: excitation.CollisionModel, trimesh: Any, size: float) -> None:
     """Walls, as large as a robot of some size [m] reaches, and boxes."""
     for k, wall in enumerate(wall for wall in model.walls if wall.offset != model.floor):
         along = np.linalg.svd(wall.normal[None, :])[2][1:]
@@ -338,7 +326,7 @@ class _NearestLine:
         return clearance_text(self.clearances, found)
 
 
-def clearance_text(clearances: Clearances, now: Nearest) -> str:
+def clearance_text(clearances: Clearances, now: excitation.Nearest) -> str:
     """The smallest distance at a moment and along the whole motion, as HTML; names are escaped."""
     pair, smallest, when = clearances.nearest
     rows = [("now", now.pair, now.distance, ""), ("smallest", pair, smallest, f" at {when:.2f} s")]
