@@ -37,7 +37,7 @@ def live(
         list[str], typer.Option(help="Bodies on a force plate, whose wrench is in the axes of the world.")
     ] = [],  # noqa: B006
     stance: Annotated[str, typer.Option(help="Body that rests on the ground, where no base_pose is sent.")] = "",
-    torques: Annotated[bool, typer.Option(help="Whether torques of joints are measured.")] = True,
+    no_torques: Annotated[bool, typer.Option("--no-torques", help="No torques of joints are measured.")] = False,
     forgetting: Annotated[float | None, typer.Option(help="Time constant [s] with which old samples fade.")] = None,
     cutoff: Annotated[
         float, typer.Option(help="Cut-off [Hz] of the causal filter, below half the sampling rate.")
@@ -48,7 +48,7 @@ def live(
     host: Annotated[str, typer.Option(help="Address of the page; others than 127.0.0.1 need --token.")] = "127.0.0.1",
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port of the page.")] = None,
     token: Annotated[str | None, typer.Option(help="Token of the page and of packets from other machines.")] = None,
-    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open the page.")] = False,
     json_output: JsonOption = False,
 ) -> None:
     """Show live how well each segment is determined, and which motion to make next.
@@ -77,7 +77,7 @@ def live(
             speed=speed,
             contacts=bodies,
             stance=stance or None,
-            torques=torques,
+            torques=not no_torques,
             floating_base=floating,
             forgetting=forgetting,
             cutoff=cutoff,
@@ -89,7 +89,7 @@ def live(
         )
         try:
             typer.echo(f"Open {page.address} in a browser; Ctrl-C ends.", err=json_output)
-            if browser:
+            if not no_browser:
                 webbrowser.open(page.address)
             page.wait(limit, until_end=json_output)
         except KeyboardInterrupt:
