@@ -54,7 +54,9 @@ def commands(joints: int, samples: int, *, seed: int = 0, uneven: bool = False) 
 def everything(model: DynamicModel) -> RolloutParameters:
     """All that rollouts can be differentiated over."""
     joints = tuple(range(model.robot.nv))
-    return RolloutParameters(tuple(range(len(model.names))), True, *[joints] * 6)
+    speeds = tuple(k for k, one in enumerate(model.nonlinear) if one.name.startswith("vs") and one.unit == "rad/s")
+    speeds = () if any(one.name.startswith("ksig") for one in model.nonlinear) else speeds
+    return RolloutParameters(tuple(range(len(model.names))), True, speeds, *[joints] * 6)
 
 
 def difference(rollout: Rollout, parameters: RolloutParameters, column: int, **forms: Any) -> Array | None:
@@ -68,15 +70,18 @@ def difference(rollout: Rollout, parameters: RolloutParameters, column: int, **f
     ends = []
     for sign in (1.0, -1.0):
         p, q0, v0, b, law = robot.parameters.copy(), rollout.q[0].copy(), rollout.v[0].copy(), rollout.bias.copy(), {}
-        delay = rollout.delay
+        delay, model = rollout.delay, robot.model
         if kind == "delay":
             delay += sign * e
         elif kind in ("kp", "kd", "limit"):
             stated = getattr(control, kind)
             law = {} if stated is None else {kind: stated * (1.0 + sign * e * (np.arange(len(b)) == at))}
+        elif kind == "nonlinear":
+            moved_one = model.nonlinear[at]
+            model = model.at_nonlinear({moved_one.name: moved_one.value + sign * e})
         else:
             {"model": p, "bias": b, "start_position": q0, "start_velocity": v0}[kind][at] += sign * e
-        moved = SimulatedRobot.of(robot.model, p, **forms)
+        moved = SimulatedRobot.of(model, p, **forms)
         end = roll_out(moved, replace(control, **law), q0, v0, delay=delay, bias=b, steps_kept=True)
         assert end.steps is not None
         assert rollout.steps is not None

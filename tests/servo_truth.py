@@ -15,7 +15,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from dynid import Log, Robot, load_robot
+from dynid import DynamicModel, Log, Robot, load_robot
 from dynid.arrays import Array
 from dynid.logs import Servo
 
@@ -27,6 +27,28 @@ PENDULUM = """<robot name="servo_pendulum"><link name="base"/><link name="arm"><
 
 KEYS = ("fs", "fst", "kl", "kls", "km", "ke", "kms", "kes", "qm", "qe", "vs", "fv")
 """Parameters of friction, as the terms of dynid call them."""
+
+
+@dataclass(frozen=True)
+class FrictionModel:
+    """A friction model: the terms of dynid that are it, and plausible parameters."""
+
+    terms: tuple[str, ...]
+    friction: dict[str, float]
+
+
+_REST = {"fs": 0.03, "fv": 0.03, "fst": 0.03, "vs": 0.3}
+_SIDES = {"km": 0.02, "ke": 0.12, "kms": 0.05, "kes": 0.1}
+
+MODELS = {
+    "M1": FrictionModel(("viscous", "coulomb"), {"fs": 0.08, "fv": 0.03}),
+    "M2": FrictionModel(("viscous", "stribeck"), {"fs": 0.06, "fv": 0.03, "fst": 0.05, "vs": 0.3}),
+    "M3": FrictionModel(("viscous", "load_friction"), {"fs": 0.03, "fv": 0.03, "kl": 0.06}),
+    "M4": FrictionModel(("viscous", "load_stribeck"), {**_REST, "kl": 0.05, "kls": 0.06}),
+    "M5": FrictionModel(("viscous", "directional_friction"), {**_REST, **_SIDES}),
+    "M6": FrictionModel(("viscous", "quadratic_friction"), {**_REST, **_SIDES, "qm": 0.03, "qe": 0.06}),
+}
+"""The six models, each with parameters of a small servo."""
 
 GRAVITY = 9.81
 STEP = 1e-4
@@ -66,6 +88,12 @@ class ServoPendulum:
     def urdf(self) -> str:
         """The text of its URDF file."""
         return PENDULUM.format(mass=self.mass, length=-self.length)
+
+    def parameters(self, model: DynamicModel) -> Array:
+        """Standard parameters of a model of this pendulum, in its order; Stribeck velocities are the model's own."""
+        own = {f"{key}1": value for key, value in self.friction.items()}
+        own |= {"Ia1": self.armature, "off1": self.offset}
+        return np.array([own.get(name, known) for name, known in zip(model.names, model.reference, strict=True)])
 
     def move(self, time: Array, command: Array, q0: float = 0.0) -> tuple[Array, Array, Array]:
         """Positions, velocities and the motor's torques at time stamps, under commands that hold, each (samples,)."""

@@ -102,6 +102,15 @@ class DynamicModel:
         """The model with terms that know the links' inertial parameters, shape (10 * solid links,)."""
         return self._with_terms([term.with_links(parameters) for term in self.terms])
 
+    def with_values(self, values: Mapping[str, float]) -> DynamicModel:
+        """The model with terms that know the parameters of all terms, by name, where their columns depend on them."""
+        robot, links = self.robot, SIZE * len(self.robot.solid_links)
+        sized = [(term, np.array([values.get(p.name, 0.0) for p in term.parameters(robot)])) for term in self.terms]
+        known = np.array([values.get(name, 0.0) for name in self.names[:links]])
+        terms = [term.with_values(values, [one for one in sized if one[0] is not term]) for term in self.terms]
+        found = self._with_terms(terms)
+        return found.with_links(known) if known.any() else found
+
     @cached_property
     def typical(self) -> DynamicModel:
         """The model at nonlinear parameters with which random states determine all others, for base parameters."""

@@ -31,6 +31,7 @@ class State(NamedTuple):
         a: Accelerations that were found last, shape (nv,).
         mode: Of each dry element: 1 slips forwards, -1 backwards, 0 sticks; shape (elements,).
         friction: Torque of each dry element, shape (elements,).
+        gear: What gears add to the levels of dry elements, at speed and besides at rest, shape (elements, 2).
         work: Work of the motors, and work into friction and actuator terms [J], shape (2,).
         M: Cholesky factor of the mass matrix, shape (nv, nv).
         c: Bias forces, shape (nv,).
@@ -45,6 +46,7 @@ class State(NamedTuple):
     a: Array
     mode: Array
     friction: Array
+    gear: Array
     work: Array
     M: Array
     c: Array
@@ -60,7 +62,7 @@ class State(NamedTuple):
         w = forces.direction @ v
         return State(
             np.array(q), np.array(v), np.zeros(n), np.sign(np.where(np.abs(w) > AT_REST, w, 0.0)), np.zeros(k),
-            np.zeros(2), np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros((k, n)),
+            np.zeros((k, 2)), np.zeros(2), np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros((k, n)),
             np.zeros((4, 2 * n + 2)), np.zeros(2 * n + 2),
         )  # fmt: skip
 
@@ -95,7 +97,7 @@ def _mend(forces, state):
         if abs(w) > AT_REST:
             wanted = math.copysign(1.0, w)
         elif wanted == 0.0:
-            limit = forces.breakaway[k, 0 if state.friction[k] > 0.0 else 1]
+            limit = forces.breakaway[k, 0 if state.friction[k] > 0.0 else 1] + state.gear[k, 0] + state.gear[k, 1]
             if abs(state.friction[k]) > (1.0 + 1e-9) * limit + 1e-12:
                 wanted = math.copysign(1.0, state.friction[k])
         elif wanted * along(forces.direction[k], state.a) < -1e-9 * largest:
@@ -117,6 +119,9 @@ def accelerate(engine, forces, state, u, damp, earlier, factor):
     M, r = state.M, state.c
     n = len(r)
     mass_and_bias(engine, state.q, state.v, M, r)
+    for k in range(len(state.mode)):
+        i = forces.axis[k]
+        state.gear[k, 0], state.gear[k, 1] = gear_levels(forces.gear[k], u[i], r[i])
     for i in range(n):
         r[i] = u[i] - r[i]
         for j in range(n):
@@ -154,7 +159,8 @@ def _add(forces, state, damp):
             t, most = math.tanh(w / forces.smoothing[k]), level(forces, k, w, w)
             f, slope = most * t, most * (1.0 - t * t) / forces.smoothing[k]
         elif state.mode[k] != 0.0:
-            f = state.mode[k] * level(forces, k, w, state.mode[k])
+            more = state.gear[k, 0] + fading(forces, k, w) * state.gear[k, 1]
+            f = state.mode[k] * (level(forces, k, w, state.mode[k]) + more)
         else:
             sticking += 1
         state.friction[k] = f
@@ -219,6 +225,22 @@ def along(direction, v):
     for i in range(len(v)):
         w += direction[i] * v[i]
     return w
+
+
+@inner
+def gear_levels(gear, motor, bias):
+    """What a gear adds to a dry element's level, at speed and besides at rest: the motor's torque, what links need."""
+    level = abs(gear[0] * motor + gear[1] * bias)
+    rest = abs(gear[2] * motor + gear[3] * bias)
+    if motor * bias > 0.0:
+        rest += gear[5] * bias * bias if abs(motor) > abs(bias) else gear[4] * motor * motor
+    return level, rest
+
+
+@inner
+def fading(forces, k, w):
+    """How much of what an element has at rest it has at the speed w."""
+    return math.exp(-((w / forces.stribeck[k]) ** 2))
 
 
 @inner

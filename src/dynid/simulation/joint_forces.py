@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Indices
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.model.dynamic_model import DynamicModel
 from dynid.model.terms import (
@@ -30,6 +30,7 @@ from dynid.model.terms import (
     Combined,
     Coulomb,
     Coupling,
+    GearFriction,
     LinkSpring,
     Offset,
     Sigmoid,
@@ -77,6 +78,9 @@ class JointForces(NamedTuple):
         breakaway: The same at rest, shape (elements, 2).
         stribeck: Velocity over which breakaway becomes kinetic [rad/s], shape (elements,); infinite for none.
         smoothing: Velocity of the smooth form [rad/s], shape (elements,); zero for the discontinuous one.
+        gear: How dry friction grows with the torques that meet in a gear, shape (elements, 6): km, ke, kms, kes [1], qm
+            and qe [1/(N m)] of `dynid.model.terms.gear_friction`; zero for friction without a load.
+        axis: The joint at which each dry element with a gear acts, shape (elements,).
         sigmoid: Rise [N m], steepness [s/rad] and shift [rad/s] of each joint's sigmoid friction, shape (nv, 3).
         curves: Torque and slope at evenly spaced velocities and positions, shape (2, nv, points, 2); None without.
         reach: Where each curve ends, on both sides of zero [rad/s, then rad], shape (2, nv).
@@ -91,6 +95,8 @@ class JointForces(NamedTuple):
     breakaway: Array
     stribeck: Array
     smoothing: Array
+    gear: Array
+    axis: Indices
     sigmoid: Array
     curves: Array | None = None
     reach: Array | None = None
@@ -121,6 +127,8 @@ class JointForces(NamedTuple):
             np.zeros((0, 2)),
             none,
             none,
+            np.zeros((0, 6)),
+            np.zeros(0, dtype=np.int64),
             np.zeros((n, 3)),
         )
         for term in model.terms:
@@ -129,6 +137,8 @@ class JointForces(NamedTuple):
 
     def smoothed(self, velocity: float) -> JointForces:
         """The same with the smooth form of Coulomb friction, tanh(w / velocity); discontinuous when it is zero."""
+        if velocity > 0.0 and self.gear.any():
+            raise InvalidRequestError("friction of loaded gears sticks: it has no smooth form; leave smoothing out")
         return self._replace(smoothing=np.full(len(self.smoothing), float(velocity)))
 
     def with_stribeck(self, ratio: float, velocity: float) -> JointForces:
@@ -165,11 +175,18 @@ def _with_term(forces: JointForces, term: Term, robot: Robot, values: Mapping[st
         return _with_coupling(forces, term, robot, p)
     if type(term) is Stribeck:
         return _with_stribeck(forces, term, robot, np.reshape(p, (-1, 2)))
+    if isinstance(term, GearFriction):
+        return _with_gear(forces, term, robot, np.reshape(p, (-1, len(term.symbols))))
     if type(term) is Sigmoid:
         return _with_sigmoid(forces, term, robot, p)
     kind = MATRICES.get(type(term))
     if kind is not None and isinstance(term, TermOfJoints):
         return forces._replace(**{kind: getattr(forces, kind) + _diagonal(robot.nv, _rows(term, robot), p)})
+    return _with_linear(forces, term, robot, p)
+
+
+def _with_linear(forces: JointForces, term: Term, robot: Robot, p: Sequence[float]) -> JointForces:
+    """The forces with a constant torque, with dry friction, or with a term of any other kind."""
     if type(term) is Offset:
         return forces._replace(offset=forces.offset + np.diag(_diagonal(robot.nv, _rows(term, robot), p)))
     if type(term) is Coulomb:
@@ -196,6 +213,26 @@ def _with_stribeck(forces: JointForces, term: Stribeck, robot: Robot, levels: Ar
     breakaway[before:] += levels[acting, 1:]
     stribeck[before:] = np.array([parameter.value for parameter in term.nonlinear(robot)])[acting]
     return forces._replace(breakaway=breakaway, stribeck=stribeck)
+
+
+def _with_gear(forces: JointForces, term: GearFriction, robot: Robot, values: Array) -> JointForces:
+    """Dry elements whose level grows with the torques that meet in a gear, near rest more than at speed."""
+    columns = dict(zip(term.symbols, values.T, strict=True))
+    none, count = np.zeros(len(values)), len(values)
+    gear = np.column_stack([columns.get(symbol, none) for symbol in term.gains])
+    fs, fst = columns["fs"], columns.get("fst", none)
+    if (gear < 0.0).any() or (fs < 0.0).any() or (fs + fst < 0.0).any():
+        raise InvalidRequestError("friction of loaded gears has a negative parameter and cannot be simulated")
+    speeds = np.array([parameter.value for parameter in term.nonlinear(robot)])
+    return forces._replace(
+        direction=np.concatenate([forces.direction, np.eye(robot.nv)[_rows(term, robot)]]),
+        kinetic=np.concatenate([forces.kinetic, np.column_stack([fs, fs])]),
+        breakaway=np.concatenate([forces.breakaway, np.column_stack([fs + fst, fs + fst])]),
+        stribeck=np.concatenate([forces.stribeck, speeds if len(speeds) else np.full(count, np.inf)]),
+        smoothing=np.concatenate([forces.smoothing, none]),
+        gear=np.concatenate([forces.gear, gear]),
+        axis=np.concatenate([forces.axis, np.array(_rows(term, robot), dtype=np.int64)]),
+    )
 
 
 def _with_sigmoid(forces: JointForces, term: Sigmoid, robot: Robot, p: Sequence[float]) -> JointForces:
@@ -246,6 +283,8 @@ def _with_dry(forces: JointForces, direction: Array, levels: Array) -> JointForc
         breakaway=np.concatenate([forces.breakaway, levels[acting]]),
         stribeck=np.concatenate([forces.stribeck, np.full(count, np.inf)]),
         smoothing=np.concatenate([forces.smoothing, np.zeros(count)]),
+        gear=np.concatenate([forces.gear, np.zeros((count, 6))]),
+        axis=np.concatenate([forces.axis, np.argmax(np.abs(direction[acting]), axis=1).astype(np.int64)]),
     )
 
 

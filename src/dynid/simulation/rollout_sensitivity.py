@@ -8,20 +8,23 @@ act on each other, so that each branch has a recursion of its own, with the para
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dynid.arrays import Array, Indices
 from dynid.errors import InvalidRequestError
-from dynid.model import DynamicModel, prepare
+from dynid.model import prepare
 from dynid.robot import SIZE
 from dynid.simulation.branches import independent_branches
 from dynid.simulation.control_rollout import Rollout
-from dynid.simulation.held_commands import delay_slopes
-from dynid.simulation.step_slopes import TakenSteps, link_columns, state_slopes, term_columns
+from dynid.simulation.gear_slopes import gears_of, nonlinear_columns
+from dynid.simulation.law_slopes import LAW, LawSlopes, loaded_gears
+from dynid.simulation.rollout_parameters import RolloutParameters
+from dynid.simulation.simulated_robot import SimulatedRobot
+from dynid.simulation.step_slopes import link_columns, state_slopes, term_columns
+from dynid.simulation.taken_steps import TakenSteps
 
 if TYPE_CHECKING:
     from dynid.simulation.sensitivity_steps import StepSlopes
@@ -33,52 +36,6 @@ CHUNK_BYTES = 30_000_000
 
 WORTH_LOADING = 200
 """Number of steps from which the compiled regressor is worth its loading."""
-
-
-@dataclass(frozen=True)
-class RolloutParameters:
-    """What rollouts are differentiated over; columns stand in this order.
-
-    Attributes:
-        model: Linear parameters, as indices into `model.names`.
-        delay: Whether the delay of the commands [s] is one.
-        bias: Coordinates whose encoder bias [rad or m] is one. The start is measured, so its true position follows.
-        kp: Coordinates whose gain on positions has a scale (one now) that is one.
-        kd: The same of gains on velocities.
-        limit: The same of largest torques.
-        start_position: Coordinates whose first position [rad or m] is one.
-        start_velocity: The same of velocities [rad/s or m/s].
-    """
-
-    model: tuple[int, ...] = ()
-    delay: bool = False
-    bias: tuple[int, ...] = ()
-    kp: tuple[int, ...] = ()
-    kd: tuple[int, ...] = ()
-    limit: tuple[int, ...] = ()
-    start_position: tuple[int, ...] = ()
-    start_velocity: tuple[int, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.columns)
-
-    @property
-    def scaled(self) -> int:
-        """How many columns are scales of the law, which stand before those of the start."""
-        return len(self.kp) + len(self.kd) + len(self.limit)
-
-    @cached_property
-    def columns(self) -> tuple[tuple[str, int], ...]:
-        """What each column is of, and its index or coordinate."""
-        kinds = ("bias", "kp", "kd", "limit", "start_position", "start_velocity")
-        of_joints = ((kind, at) for kind in kinds for at in getattr(self, kind))
-        return (*(("model", at) for at in self.model), *((("delay", 0),) * self.delay), *of_joints)
-
-    def names(self, model: DynamicModel) -> tuple[str, ...]:
-        """Names of the columns: those of the model's parameters, `delay`, and `bias3` and so on by joints' numbers."""
-        numbers = {joint.v.start: joint.number for joint in model.robot.independent_joints}
-        plain = {"model": model.names, "delay": ("delay",)}
-        return tuple(plain[kind][at] if kind in plain else f"{kind}{numbers[at]}" for kind, at in self.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +109,7 @@ def sensitivities(
         prepare()
     robot, n = rollout.robot, rollout.robot.robot.nv
     branches = independent_branches(robot.robot, robot.forces)
-    taken, law = _taken(rollout), _Law(rollout, parameters)
+    taken, law = _taken(rollout), LawSlopes(rollout, parameters)
     turns = _turns(rollout) if with_turns else np.zeros_like(taken.mode)
     columns = [_acting(rollout, parameters, branch) for branch in branches]
     states = [
@@ -190,7 +147,9 @@ def _taken(rollout: Rollout) -> TakenSteps:
     earlier[1:] = steps.a[:-1]
     follows = (steps.saturated == 0.0) & (rollout.control.rate is None)
     kp, kd = (np.where(follows, gain[plan.tick], 0.0) for gain in (rollout.means.kp, rollout.means.kd))
-    return TakenSteps(plan.step[:, None], steps.q_middle, steps.v, steps.a, earlier, steps.mode, kp, kd)
+    v_middle = steps.v + 0.5 * plan.step[:, None] * earlier
+    gears = loaded_gears(rollout, v_middle)
+    return TakenSteps(plan.step[:, None], steps.q_middle, steps.v, steps.a, earlier, steps.mode, kp, kd, *gears)
 
 
 def _turns(rollout: Rollout) -> Array:
@@ -207,53 +166,15 @@ def _turns(rollout: Rollout) -> Array:
     return np.minimum(ratio, 1.0)
 
 
-class _Law:
-    """Slopes of the motors' torques over parameters of the control law, step by step."""
-
-    def __init__(self, rollout: Rollout, parameters: RolloutParameters) -> None:
-        steps, plan, control = rollout.steps, rollout.schedule, rollout.control
-        assert steps is not None
-        h = plan.step[:, None]
-        self.means = rollout.means
-        if parameters.delay:
-            self.change = delay_slopes(control, plan.edges, rollout.delay)
-            self.push = self.change.position + self.change.velocity + self.change.torque
-        self.tick, self.bias = plan.tick, rollout.bias
-        self.follows = (steps.saturated == 0.0).astype(float)
-        self.at_limit = np.zeros_like(steps.a)
-        if control.limit is not None:
-            np.multiply(steps.saturated, control.limit, out=self.at_limit, where=steps.saturated != 0.0)
-        self.is_sampled = control.rate is not None
-        self.starts = np.diff(plan.tick, prepend=-1) > 0
-        if self.is_sampled:
-            began = np.flatnonzero(self.starts)[plan.tick]
-            self.q, self.v = (steps.q_middle - 0.5 * h * steps.v)[began], steps.v[began]
-        else:
-            self.q, self.v = steps.q_middle + 0.25 * h**2 * steps.a, steps.v + 0.5 * h * steps.a
-
-    def slope(self, kind: str, joint: int, rows: slice) -> Array:
-        """Slope of a joint's torque, shape (steps,)."""
-        if kind == "limit":
-            return self.at_limit[rows, joint]
-        tick, means = self.tick[rows], self.means
-        q, v = self.q[rows, joint] + self.bias[joint], self.v[rows, joint]
-        if kind == "delay":
-            slope = self.push[tick, joint] - self.change.kp[tick, joint] * q - self.change.kd[tick, joint] * v
-        elif kind == "bias":
-            slope = -means.kp[tick, joint]
-        elif kind == "kp":
-            slope = means.position[tick, joint] - means.kp[tick, joint] * q
-        else:
-            slope = means.velocity[tick, joint] - means.kd[tick, joint] * v
-        return self.follows[rows, joint] * slope
-
-
 def _acting(rollout: Rollout, parameters: RolloutParameters, branch: Indices) -> Indices:
     """The columns of parameters that act on a branch."""
     rows = rollout.robot.model.acting
     of_model = set(np.concatenate([rows[row] for row in branch]).tolist())
     of_joints = set(branch.tolist())
-    kept = [kind == "delay" or at in (of_model if kind == "model" else of_joints) for kind, at in parameters.columns]
+    owners = {joint.name: joint.v.start for joint in rollout.robot.robot.independent_joints}
+    of_speeds = {k for k, one in enumerate(rollout.robot.model.nonlinear) if owners.get(one.owner, -1) in of_joints}
+    acting = {"model": of_model, "nonlinear": of_speeds}
+    kept = [kind == "delay" or at in acting.get(kind, of_joints) for kind, at in parameters.columns]
     return np.flatnonzero(kept)
 
 
@@ -271,7 +192,7 @@ def _start(state, parameters: RolloutParameters, branch: Indices, columns: Indic
 def _slopes(
     rollout: Rollout,
     taken: TakenSteps,
-    law: _Law,
+    law: LawSlopes,
     parameters: RolloutParameters,
     rows: slice,
     branches: tuple[Indices, ...],
@@ -285,6 +206,9 @@ def _slopes(
     Rs = _parameter_slopes(rollout, steps, law, parameters, rows, branches, columns)
     sticks = (steps.mode == 0.0) & (forces.smoothing == 0.0)
     held = law.starts[rows] & law.is_sampled
+    gears, share = gears_of(forces, steps), np.ones_like(steps.a)
+    if gears is not None:
+        np.subtract.at(share, (slice(None), forces.axis), gears.motor)
     found = []
     for branch, R, (A, Q, V, V0) in zip(branches, Rs, state_slopes(robot, steps, branches), strict=True):
         own = np.flatnonzero(forces.direction[:, branch].any(axis=1))
@@ -292,7 +216,8 @@ def _slopes(
         direction = np.ascontiguousarray(forces.direction[np.ix_(own, branch)])
         found.append(
             StepSlopes(
-                steps.h[:, 0], A, Q, V, V0, R, kp, kd, held, direction, sticks[:, own],
+                steps.h[:, 0], A, Q, V, V0, R, kp, kd, held, np.ascontiguousarray(share[:, branch]), direction,
+                sticks[:, own],
                 np.ascontiguousarray(turns[rows][:, own]),
             )
         )  # fmt: skip
@@ -302,16 +227,43 @@ def _slopes(
 def _parameter_slopes(
     rollout: Rollout,
     steps: TakenSteps,
-    law: _Law,
+    law: LawSlopes,
     parameters: RolloutParameters,
     rows: slice,
     branches: tuple[Indices, ...],
     columns: list[Indices],
 ) -> list[Array]:
     """Slopes over parameters, branch by branch, shape (steps, joints, parameters)."""
-    robot, links = rollout.robot, SIZE * len(rollout.robot.robot.solid_links)
+    robot = rollout.robot
     Rs = [np.zeros((len(steps.a), len(branch), len(some))) for branch, some in zip(branches, columns, strict=True)]
     place = {row: (k, at) for k, branch in enumerate(branches) for at, row in enumerate(branch.tolist())}
+    _add_model_slopes(robot, steps, parameters, columns, place, Rs)
+    gears = gears_of(robot.forces, steps)
+    speeds = {} if not parameters.nonlinear else {at: (row, of) for row, at, of in nonlinear_columns(robot, steps)}
+    for k, (branch, some) in enumerate(zip(branches, columns, strict=True)):
+        for at, column in enumerate(some):
+            kind, joint = parameters.columns[column]
+            if kind == "nonlinear":
+                row, values = speeds[joint]
+                Rs[k][:, place[row][1], at] = values
+            for row in branch[(branch == joint) | (kind == "delay")] if kind in LAW else ():
+                Rs[k][:, place[row][1], at] = -law.slope(kind, row, rows)
+                if gears is not None:
+                    of_gear = gears.motor @ (robot.forces.axis == row)
+                    Rs[k][:, place[row][1], at] += of_gear * law.slope(kind, row, rows, in_gear=True)
+    return Rs
+
+
+def _add_model_slopes(
+    robot: SimulatedRobot,
+    steps: TakenSteps,
+    parameters: RolloutParameters,
+    columns: list[Indices],
+    place: dict[int, tuple[int, int]],
+    Rs: list[Array],
+) -> None:
+    """Add the slopes over the model's linear parameters."""
+    links, gears = SIZE * len(robot.robot.solid_links), gears_of(robot.forces, steps)
     of_model = {
         (k, parameters.columns[column][1]): at
         for k, some in enumerate(columns)
@@ -323,21 +275,14 @@ def _parameter_slopes(
         for row, acting in enumerate(robot.model.acting)
     ]
     if any(map(len, wanted)):
+        loads = None if gears is None else link_columns(robot, replace(steps, a=np.zeros_like(steps.a)), wanted)
         for row, values in enumerate(link_columns(robot, steps, wanted)):
             k, at = place[row]
+            if gears is not None and loads is not None:
+                values = values + (gears.bias @ (robot.forces.axis == row))[:, None] * loads[row]
             Rs[k][:, at, [of_model[k, index] for index in wanted[row]]] = values
     if any(index >= links for index in parameters.model):
         for row, index, values in term_columns(robot, steps):
             k, at = place[row]
             if (k, index) in of_model:
                 Rs[k][:, at, of_model[k, index]] += values
-    for k, (branch, some) in enumerate(zip(branches, columns, strict=True)):
-        for at, column in enumerate(some):
-            kind, joint = parameters.columns[column]
-            for row in branch[(branch == joint) | (kind == "delay")] if kind in LAW else ():
-                Rs[k][:, place[row][1], at] = -law.slope(kind, row, rows)
-    return Rs
-
-
-LAW = frozenset({"delay", "bias", "kp", "kd", "limit"})
-"""Kinds of parameters of control laws."""

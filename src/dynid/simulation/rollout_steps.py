@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dynid.arrays import Array, Indices
-from dynid.simulation.acceleration import AT_REST, MOST_MENDS, along, level, smooth_torque
+from dynid.simulation.acceleration import AT_REST, MOST_MENDS, along, fading, gear_levels, level, smooth_torque
 from dynid.simulation.compilation import compiled, inner
 from dynid.simulation.engine import mass_and_bias
 from dynid.simulation.joint_forces import JointForces
@@ -78,6 +78,7 @@ class Motion(NamedTuple):
         law: Mean torques of the law but for what they owe to a, shape (nv,).
         grip: By how much the law's mean torques fall with a [kg m^2 or kg], shape (nv,); zero where they are held.
         friction: Torque of each dry element, shape (elements,).
+        gear: What gears add to the levels of dry elements, at speed and besides at rest, shape (elements, 2).
         X: Accelerations by a unit torque of each sticking element, shape (elements, nv).
         S: How sticking elements act on each other, shape (elements, elements).
         held: Sticking elements, shape (elements,).
@@ -99,6 +100,7 @@ class Motion(NamedTuple):
     law: Array
     grip: Array
     friction: Array
+    gear: Array
     X: Array
     S: Array
     held: Indices
@@ -114,7 +116,8 @@ class Motion(NamedTuple):
         B, L = np.zeros((2, n, n))
         return Motion(
             np.array(q), np.array(v), np.zeros(n), np.zeros(n), mode, np.zeros(n), q_middle, v_middle, B, L, c, rest,
-            law, grip, np.zeros(k), np.zeros((k, n)), np.zeros((k, k)), np.zeros(k, dtype=np.int64), np.zeros(k),
+            law, grip, np.zeros(k), np.zeros((k, 2)), np.zeros((k, n)), np.zeros((k, k)), np.zeros(k, dtype=np.int64),
+            np.zeros(k),
         )  # fmt: skip
 
 
@@ -169,6 +172,7 @@ def roll(engine, forces, drive, motion, q, v, torque, steps):
             _prepare_law(drive, tick, motion, h)
         elif k == 0 or drive.tick[k - 1] != tick:
             _sample_law(drive, tick, motion)
+        _load_gears(forces, drive, tick, motion)
         joint = _settle(forces, drive, motion, h)
         if joint >= 0:
             return NOT_POSITIVE, k, joint
@@ -225,6 +229,18 @@ def _sample_law(drive, tick, motion):
         u = drive.push[tick, i] - drive.kp[tick, i] * motion.q[i] - drive.kd[tick, i] * motion.v[i]
         motion.saturated[i] = math.copysign(1.0, u) if abs(u) > drive.limit[i] else 0.0
         motion.law[i] = u
+
+
+@inner
+def _load_gears(forces, drive, tick, motion):
+    """Find what gears add to friction in a step, at the motors' torques and bias forces of its middle state."""
+    for k in range(len(motion.mode)):
+        i = forces.axis[k]
+        u = motion.law[i]
+        if not drive.is_sampled:
+            u = drive.push[tick, i] - drive.kp[tick, i] * motion.q_middle[i] - drive.kd[tick, i] * motion.v_middle[i]
+        u = min(max(u, -drive.limit[i]), drive.limit[i]) - drive.back_emf[i] * motion.v_middle[i]
+        motion.gear[k, 0], motion.gear[k, 1] = gear_levels(forces.gear[k], u, motion.c[i])
 
 
 @inner
@@ -319,7 +335,9 @@ def _slip(forces, motion):
             sticking += 1
             continue
         d = forces.direction[k]
-        f = motion.mode[k] * level(forces, k, along(d, motion.v_middle), motion.mode[k])
+        w = along(d, motion.v_middle)
+        more = motion.gear[k, 0] + fading(forces, k, w) * motion.gear[k, 1]
+        f = motion.mode[k] * (level(forces, k, w, motion.mode[k]) + more)
         motion.friction[k] = f
         for i in range(len(d)):
             motion.a[i] -= d[i] * f
@@ -374,7 +392,7 @@ def _mend_dry(forces, motion, h):
             continue
         wanted = motion.mode[k]
         if wanted == 0.0:
-            most = forces.breakaway[k, 0 if motion.friction[k] > 0.0 else 1]
+            most = forces.breakaway[k, 0 if motion.friction[k] > 0.0 else 1] + motion.gear[k, 0] + motion.gear[k, 1]
             if abs(motion.friction[k]) > (1.0 + 1e-9) * most + 1e-12:
                 wanted = math.copysign(1.0, motion.friction[k])
         else:

@@ -29,6 +29,7 @@ class StepSlopes(NamedTuple):
         kp: Over positions at the beginning of the tick, where torques are held; shape (steps, joints).
         kd: The same over velocities.
         starts: Whether a tick begins with the step, shape (steps,); never where the law is continuous.
+        share: Share of held torques that friction in loaded gears leaves, shape (steps, joints).
         direction: Directions of dry elements, shape (elements, joints).
         sticks: Which of them stick, shape (steps, elements).
         turns: Where they turn, a+ / a-; zero elsewhere, shape (steps, elements).
@@ -43,6 +44,7 @@ class StepSlopes(NamedTuple):
     kp: Array
     kd: Array
     starts: np.ndarray
+    share: Array
     direction: Array
     sticks: np.ndarray
     turns: Array
@@ -130,7 +132,7 @@ def _balance(slopes, state, k, h):
     g, width = state.g, state.q.shape[1]
     for i in range(state.q.shape[0]):
         for p in range(width):
-            g[i, p] = slopes.R[k, i, p] + state.held[i, p]
+            g[i, p] = slopes.R[k, i, p] + slopes.share[k, i] * state.held[i, p]
         for j in range(state.q.shape[0]):
             on_q, on_a = slopes.Q[k, i, j], 0.5 * h * slopes.V[k, i, j]
             on_v = 0.5 * h * on_q + slopes.V[k, i, j] + slopes.V0[k, i, j]

@@ -7,7 +7,7 @@ velocities and accelerations of the links come from the adjoint of the regressor
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from dynid.model.terms import (
     Combined,
     Coulomb,
     Coupling,
+    GearFriction,
     LinkSpring,
     Offset,
     Spring,
@@ -29,55 +30,13 @@ from dynid.model.terms import (
     ViscousTemperature,
 )
 from dynid.robot import SIZE
+from dynid.simulation.gear_slopes import add_gears, fading_slopes, gear_columns, gears_of
 from dynid.simulation.joint_forces import JointForces
 from dynid.simulation.simulated_robot import SimulatedRobot
+from dynid.simulation.taken_steps import TakenSteps
 
 IN_MEANS = (Armature, Viscous, ViscousTemperature, Spring, Offset)
 """Terms that a step takes at mean positions and velocities."""
-
-
-@dataclass(frozen=True, eq=False)
-class TakenSteps:
-    """Steps of a rollout, each array but `h` of shape (steps, nv) unless said.
-
-    Attributes:
-        h: Their lengths [s], shape (steps, 1).
-        q_middle: Positions at which the mass matrix was taken.
-        v: Velocities at the beginning.
-        a: Accelerations.
-        earlier: Accelerations of the steps before.
-        mode: Modes of dry elements, shape (steps, elements).
-        kp: The law's slope over mean positions: zero for saturated motors, and where torques are held.
-        kd: The same over mean velocities.
-    """
-
-    h: Array
-    q_middle: Array
-    v: Array
-    a: Array
-    earlier: Array
-    mode: Array
-    kp: Array
-    kd: Array
-
-    @property
-    def v_middle(self) -> Array:
-        """Velocities at which bias forces were taken."""
-        return self.v + 0.5 * self.h * self.earlier
-
-    @property
-    def v_mean(self) -> Array:
-        """Mean velocities."""
-        return self.v + 0.5 * self.h * self.a
-
-    @property
-    def q_mean(self) -> Array:
-        """Mean positions."""
-        return self.q_middle + 0.25 * self.h**2 * self.a
-
-    def part(self, rows: slice) -> TakenSteps:
-        """Some of the steps."""
-        return TakenSteps(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
 
 def state_slopes(robot: SimulatedRobot, steps: TakenSteps, branches: Sequence[Indices]) -> list[tuple[Array, ...]]:
@@ -88,8 +47,12 @@ def state_slopes(robot: SimulatedRobot, steps: TakenSteps, branches: Sequence[In
     found = []
     over_v0, over_q = _smooth_slopes(forces, steps)
     of_joint, of_middle, of_start = _dry_slopes(forces, steps)
+    gears = gears_of(forces, steps)
+    if gears is not None:
+        of_middle = of_middle + gears.rest * fading_slopes(forces, steps)
+        loads = _link_slopes(robot, replace(steps, a=np.zeros_like(steps.a)), branches)
     is_sloped = np.any([of_joint, of_middle, of_start], axis=(0, 1))
-    for branch, (Q, V, A) in zip(branches, _link_slopes(robot, steps, branches), strict=True):
+    for at, (branch, (Q, V, A)) in enumerate(zip(branches, _link_slopes(robot, steps, branches), strict=True)):
         square = np.ix_(branch, branch)
         D, K, inertia = forces.viscous[square], forces.stiffness[square], forces.inertia[square]
         own = np.arange(len(branch))
@@ -105,6 +68,8 @@ def state_slopes(robot: SimulatedRobot, steps: TakenSteps, branches: Sequence[In
                 A += 0.5 * h[:, :, None] * of_joint[:, k, None, None] * square_of
                 V += of_middle[:, k, None, None] * square_of
                 V0 += of_start[:, k, None, None] * square_of
+        if gears is not None:
+            add_gears(forces, steps, gears, branch, loads[at], Q, V)
         found.append((A, Q, V, V0))
     return found
 
@@ -197,9 +162,14 @@ def term_columns(robot: SimulatedRobot, steps: TakenSteps) -> Iterator[tuple[int
     """Slopes over the terms' parameters where they are not zero: row, index into `model.names`, values (steps,)."""
     first = SIZE * len(robot.robot.solid_links)
     for term in robot.model.terms:
-        for row, column, values in _columns_of(robot, term, steps):
+        count = len(term.parameters(robot.robot))
+        if isinstance(term, GearFriction):
+            found = gear_columns(robot, term, robot.parameters[first : first + count], steps)
+        else:
+            found = _columns_of(robot, term, steps)
+        for row, column, values in found:
             yield row, first + column, values
-        first += len(term.parameters(robot.robot))
+        first += count
 
 
 def _columns_of(robot: SimulatedRobot, term: Term, steps: TakenSteps) -> Iterator[tuple[int, int, Array]]:

@@ -14,6 +14,7 @@ from dynid.model.terms.combined_names import (
 )
 from dynid.model.terms.combined_terms import MOTOR_TERMS, Combined, MotorTerm
 from dynid.model.terms.contact_offsets import ContactOffset
+from dynid.model.terms.gear_friction import DirectionalFriction, LoadFriction, LoadStribeck, QuadraticFriction
 from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
 from dynid.model.terms.link_springs import LinkSpring, link_spring_text, parse_link_spring
 from dynid.model.terms.nonlinear_friction import LoadCoulomb, Sigmoid, Stribeck, ViscousTemperature
@@ -31,6 +32,10 @@ TERMS: dict[str, type[TermOfJoints]] = {
     "sigmoid": Sigmoid,
     "load_coulomb": LoadCoulomb,
     "viscous_temperature": ViscousTemperature,
+    "load_friction": LoadFriction,
+    "load_stribeck": LoadStribeck,
+    "directional_friction": DirectionalFriction,
+    "quadratic_friction": QuadraticFriction,
 }
 """Terms of single joints by the names that users write."""
 

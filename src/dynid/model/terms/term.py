@@ -128,6 +128,14 @@ class Term(ABC):
         """The term for samples of which each joint's temperature [degrees Celsius] is known, shape (samples, nv)."""
         return self
 
+    def with_motor_torque(self, torque: Array) -> Term:
+        """The term for samples of which each motor's torque is known [N m or N], shape (samples, nv)."""
+        return self
+
+    def with_values(self, values: Mapping[str, float], others: Sequence[tuple[Term, Array]] = ()) -> Term:
+        """The term at values of its parameters, by name, beside other terms with theirs, for columns that need them."""
+        return self
+
     def with_links(self, parameters: Array) -> Term:
         """The term on links with these inertial parameters, shape (inertia.SIZE * solid links,)."""
         return self
