@@ -160,10 +160,10 @@ def _moved(time, command, q0, gains, p, body, step):
 
 
 def swings(seed: int, seconds: float = 30.0, rate: float = 100.0, reach: float = 1.8) -> tuple[Array, Array]:
-    """Time stamps and commands: slow ramps up and down, sines, steps and holds, so that all speeds and loads come."""
+    """Time stamps and commands: rest, then ramps, sines, steps and holds, so that all speeds and loads come."""
     rng = np.random.default_rng((seed, 32))
     time = np.arange(round(seconds * rate)) / rate
-    parts, at, here = np.zeros_like(time), 0.0, 0.0
+    parts, at, here = np.zeros_like(time), 0.4, 0.0
     while at < seconds:
         length, there = rng.uniform(1.0, 2.5), rng.uniform(-reach, reach)
         kind = rng.integers(4)

@@ -26,6 +26,7 @@ from dynid.estimation import (
     fit_output_error,
 )
 from dynid.identification.commanded_robot import STEP, CommandedRobot, LawPoint, lowest
+from dynid.identification.friction_starts import friction_starts
 from dynid.logs import Control, LawForm, Log
 from dynid.model import Role
 from dynid.simulation import RolloutParameters, sensitivities
@@ -127,12 +128,25 @@ def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> 
 def refined(plain: Fitted, rows: Sequence[CommandRows], progress: Progress) -> Fitted:
     """A regression refined by output error; as it is where rollouts fly off."""
     start, robot = time.perf_counter(), plain.robot
-    point, other = _with_better_form(robot, rows, plain.regression, progress)
+    point, other = _with_better_form(robot, rows, _with_best_speeds(plain, progress), progress)
     columns = unknown_columns(robot, bias=_shows_bias(robot, point, progress))
     found = _output_error(robot, point, columns, range(len(robot.logs)), progress, fine=True)
     point = plain.regression if found is None else at_values(point, columns, found.values)
     seconds = plain.seconds[0], time.perf_counter() - start
     return replace(plain, point=point, columns=columns, output_error=found, seconds=seconds, other_form=other)
+
+
+def _with_best_speeds(plain: Fitted, progress: Progress) -> LawPoint:
+    """Where output error starts: at the regression; with Stribeck velocities, where that of one log ends nearest."""
+    robot = plain.robot
+    best, least = plain.regression, math.inf
+    columns = replace(unknown_columns(robot, bias=False), delay=False)
+    for start in friction_starts(robot, plain.regression):
+        progress("Stribeck velocities to start from")
+        fitted = _output_error(robot, start, columns, [0], lambda _: None)
+        if fitted is not None and fitted.rmse < least:
+            best, least = at_values(start, columns, fitted.values), fitted.rmse
+    return best
 
 
 CLEAR = 0.5
@@ -229,6 +243,7 @@ def unknown_columns(robot: CommandedRobot, *, bias: bool) -> RolloutParameters:
     return RolloutParameters(
         model=robot.estimated,
         delay=control.delay == "auto",
+        nonlinear=robot.estimated_speeds,
         bias=joints if bias else (),
         kp=scale,
         kd=scale,
@@ -353,22 +368,31 @@ def unknowns_of(robot: CommandedRobot, point: LawPoint, columns: RolloutParamete
     names = names[: unscaled + len(columns.kp)]
     log = robot.logs[0]
     period = float(np.median(np.diff(log.time)))
-    values = [point.p[[*columns.model]], [point.delay] * columns.delay]
+    speeds = [model.nonlinear[k] for k in columns.nonlinear]
+    values = [point.p[[*columns.model]], [point.delay] * columns.delay, _speeds(point)[[*columns.nonlinear]]]
     values += [point.bias[[*columns.bias]], point.scales[[*columns.kp]]]
-    lower = [[lowest(model, k) for k in columns.model], [-period] * columns.delay]
+    lower = [[lowest(model, k) for k in columns.model], [-period] * columns.delay, [one.lower for one in speeds]]
     scales = point.scales[[*columns.kp]]
     lower += [[-math.inf] * len(columns.bias), 0.01 * scales]
-    upper = [[math.inf] * len(columns.model), [2.0 * LONGEST_DELAY] * columns.delay]
+    upper = [[math.inf] * len(columns.model), [2.0 * LONGEST_DELAY] * columns.delay, [one.upper for one in speeds]]
     upper += [[math.inf] * len(columns.bias), 100.0 * scales]
     owners = {joint.name: joint.v.start for joint in model.robot.independent_joints}
     rows = [owners.get(model.parameters[k].owner, -1) for k in columns.model]
-    rows += [-1] * columns.delay + [*columns.bias] + [*columns.kp]
-    sizes = [*_sizes(robot, point, columns.model, rows), *[0.05] * columns.delay]
+    rows += [-1] * columns.delay + [owners[one.owner] for one in speeds] + [*columns.bias] + [*columns.kp]
+    sizes = [*_sizes(robot, point, columns.model, rows), *[0.05] * columns.delay, *[SPEED] * len(speeds)]
     sizes += [*[0.2] * len(columns.bias), *scales]
     start, low, high = (
         np.concatenate([np.asarray(part, dtype=float) for part in parts]) for parts in (values, lower, upper)
     )
     return Unknowns(tuple(names), start, low, high, np.array(sizes), tuple(rows))
+
+
+SPEED = 1.0
+"""Change of a Stribeck velocity [rad/s] that is large."""
+
+
+def _speeds(point: LawPoint) -> Array:
+    return np.zeros(0) if point.speeds is None else point.speeds
 
 
 def _sizes(robot: CommandedRobot, point: LawPoint, model: Sequence[int], rows: Sequence[int]) -> list[float]:
@@ -385,7 +409,8 @@ def _sizes(robot: CommandedRobot, point: LawPoint, model: Sequence[int], rows: S
         role = robot.model.parameters[k].role
         damping = 2.0 * math.sqrt(max(kp[j], 1e-6) * inertia[j])
         sizes = {Role.ARMATURE: inertia[j], Role.VISCOUS: damping, Role.SPRING: max(kp[j], 1e-6)}
-        found.append(float(sizes.get(role, max(torque[j], 1e-6))))
+        per_torque = {"1": 1.0, "1/(N m)": 1.0 / max(torque[j], 1e-6)}.get(robot.model.parameters[k].unit)
+        found.append(float(sizes.get(role, max(torque[j], 1e-6)) if per_torque is None else per_torque))
     return found
 
 
@@ -396,7 +421,10 @@ def at_values(point: LawPoint, columns: RolloutParameters, values: Array) -> Law
     p[[*columns.model]] = values[:first]
     delay = float(values[first]) if columns.delay else point.delay
     first += int(columns.delay)
+    speeds = np.array(_speeds(point))
+    speeds[[*columns.nonlinear]] = values[first : first + len(columns.nonlinear)]
+    first += len(columns.nonlinear)
     bias[[*columns.bias]] = values[first : first + len(columns.bias)]
     first += len(columns.bias)
     scales[[*columns.kp]] = values[first : first + len(columns.kp)]
-    return replace(point, p=p, delay=delay, bias=bias, scales=scales)
+    return replace(point, p=p, delay=delay, bias=bias, scales=scales, speeds=speeds)

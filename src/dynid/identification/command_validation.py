@@ -39,7 +39,8 @@ def law_point(result: Result) -> LawPoint:
     assert found is not None  # it was identified from commands
     p = result.standard_parameters(physical=result.physical is not None)
     bias = np.zeros(n) if found.bias is None else np.array(found.bias)
-    return LawPoint(p, found.delay, found.law, np.ones(n), bias)
+    speeds = np.array([one.value for one in result.model.nonlinear])
+    return LawPoint(p, found.delay, found.law, np.ones(n), bias, speeds)
 
 
 def roll_out_log(result: Result, log: Log) -> LogRollout:

@@ -16,7 +16,7 @@ from dynid.identification.command_checks import findings_on_commands
 from dynid.identification.command_findings import findings_on_fit
 from dynid.identification.command_fit import Fitted, fit_commands
 from dynid.identification.command_validation import rollout_record
-from dynid.identification.commanded_robot import CommandedRobot
+from dynid.identification.commanded_robot import CommandedRobot, at_speeds
 from dynid.identification.law_logs import stretches_of_log, with_law
 from dynid.identification.log_reading import name_of, of_log, prepared_logs, read
 from dynid.identification.noticed import ON_MOTION, each_once
@@ -37,6 +37,7 @@ from dynid.identification.verdict import judge
 from dynid.identification.workers import Workers
 from dynid.logs import COMMANDS, Log, Processing, check_time
 from dynid.model import DynamicModel, known_base, matching, split_known
+from dynid.model.terms import GearFriction, NonlinearTerm, Stribeck, Term
 
 Progress = Callable[[str], None]
 
@@ -75,7 +76,10 @@ def identify_commanded(
     logs, names = _stretched(logs, names)
     notes += findings_on_commands(logs, robot)
     reading = time.perf_counter() - start
-    commanded = CommandedRobot(task.model, robot.parameters, _known_terms(task), tuple(logs), task.control)
+    speeds, _ = split_known(task.model, task.known)
+    model = task.model.at_nonlinear(speeds)
+    stated = _known_terms(task), tuple(logs), task.control, frozenset(speeds)
+    commanded = CommandedRobot(model, robot.parameters, *stated)
     fitted = fit_commands(commanded, progress)
     if task.control.links == "prior":
         fitted = _with_links(task, fitted, progress)
@@ -93,6 +97,11 @@ def identify_commanded(
     return Result(base, record, findings, known, torques, rows, None, file)
 
 
+def has_rollout_slopes(term: Term) -> bool:
+    """Whether rollouts have slopes over all nonlinear parameters of a term, if it has any."""
+    return not isinstance(term, NonlinearTerm) or isinstance(term, Stribeck | GearFriction)
+
+
 def _require_alone(task: Task, earlier: EarlierLogs | None, workers: Workers) -> None:
     """Refuse what goes with measured torques alone."""
     refused = {
@@ -101,7 +110,9 @@ def _require_alone(task: Task, earlier: EarlierLogs | None, workers: Workers) ->
         "workers": workers.is_asked,
         f"estimator = '{task.estimation.estimator}'": task.estimation.estimator != "torque",
         "positions of motors": task.drive.positions == "motor",
-        "nonlinear friction": bool(task.model.nonlinear),
+        "nonlinear friction but that of 'stribeck' and loaded gears": not all(
+            map(has_rollout_slopes, task.model.terms)
+        ),
     }
     wrong = next((what for what, is_so in refused.items() if is_so), None)
     if wrong is not None:
@@ -153,7 +164,11 @@ def _on_torques(task: Task, fitted: Fitted, progress: Progress) -> Estimated:
     logs = tuple(without_commands(log.with_law(point.delay, point.form, point.scales)) for log in fitted.robot.logs)
     processing = task.processing if task.processing.model_fields_set else _processing(fitted)
     estimation = task.estimation.model_copy(update={"bootstrap": False})  # rollouts have their own uncertainties
-    own = replace(task, logs=logs, known=task.known_values, processing=processing, estimation=estimation)
+    model = at_speeds(fitted.robot.model, point)
+    speeds = {one.name: one.value for one in model.nonlinear}
+    model = model.with_values(dict(zip(model.names, point.p.tolist(), strict=True)))
+    known = {**task.known_values, **speeds}
+    own = replace(task, model=model, logs=logs, known=known, processing=processing, estimation=estimation)
     base = known_base(own.model, own.known)
     read_logs = prepared_logs(own, base, progress)
     return estimated(own, base, Reducing(base.model, read_logs, Workers(), None, progress), (), progress)
@@ -300,6 +315,9 @@ def _owner(model: DynamicModel, name: str) -> tuple[str, str]:
         return parameter.owner, parameter.unit
     if name == "delay":
         return "", "s"
+    speed = next((one for one in model.nonlinear if one.name == name), None)
+    if speed is not None:
+        return speed.owner, speed.unit
     kind = "bias" if name.startswith("bias") else "scale"
     number = int(name.removeprefix(kind))
     joint = next(joint for joint in model.robot.independent_joints if joint.number == number)

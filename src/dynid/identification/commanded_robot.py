@@ -11,7 +11,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation import CommandFit
 from dynid.logs import Control, LawForm, Log
-from dynid.model import DynamicModel, Role
+from dynid.model import DynamicModel, Role, Sign
 from dynid.simulation import ControlInput, Rollout, SimulatedRobot, roll_out
 
 STEP = 2.5e-3
@@ -28,6 +28,8 @@ class LawPoint:
         form: How the law acts.
         scales: True gains over stated ones, shape (joints,).
         bias: Encoder biases [rad or m], shape (joints,).
+        speeds: Stribeck velocities and whatever else is nonlinear, in the order of `model.nonlinear`; those of the
+            model when None.
     """
 
     p: Array
@@ -35,6 +37,7 @@ class LawPoint:
     form: LawForm
     scales: Array
     bias: Array
+    speeds: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,7 @@ class CommandedRobot:
         known: Values of terms' parameters that are known, by index into `model.names`.
         logs: What was logged.
         control: What is stated about the law.
+        known_speeds: Names of nonlinear parameters that are known.
     """
 
     model: DynamicModel
@@ -54,6 +58,7 @@ class CommandedRobot:
     known: dict[int, float]
     logs: tuple[Log, ...]
     control: Control
+    known_speeds: frozenset[str] = frozenset()
     _inputs: dict[tuple[int, LawForm], ControlInput] = field(default_factory=dict, repr=False)
 
     @property
@@ -108,7 +113,13 @@ class CommandedRobot:
         p[self.first : self.first + len(fit.values)] = fit.values
         p[self.first :] = np.maximum(p[self.first :], [lowest(self.model, k) for k in range(self.first, len(p))])
         p[[*self.known]] = [*self.known.values()]
-        return LawPoint(p, fit.delay, form, fit.scales, np.zeros(self.model.robot.nv))
+        speeds = np.array([one.value for one in self.model.nonlinear])
+        return LawPoint(p, fit.delay, form, fit.scales, np.zeros(self.model.robot.nv), speeds)
+
+    @property
+    def estimated_speeds(self) -> tuple[int, ...]:
+        """Nonlinear parameters that are estimated, as indices into `model.nonlinear`."""
+        return tuple(k for k, one in enumerate(self.model.nonlinear) if one.name not in self.known_speeds)
 
     def of_file(self, like: LawPoint) -> LawPoint:
         """Where a rollout is with the robot file's own values, without delay."""
@@ -144,10 +155,18 @@ def rolled_out(
         steps_kept: Whether to keep the steps for sensitivities.
         step: Longest step of the integrator [s].
     """
-    robot = SimulatedRobot.of(model, point.p)
+    robot = SimulatedRobot.of(at_speeds(model, point), point.p)
     v0 = first_velocity(log)
     options = {"delay": point.delay, "bias": point.bias, "step": step}
     return roll_out(robot, control, log.position[0], v0, **options, steps_kept=steps_kept)
+
+
+def at_speeds(model: DynamicModel, point: LawPoint) -> DynamicModel:
+    """The model at the nonlinear parameters of a point."""
+    if point.speeds is None or not len(point.speeds):
+        return model
+    names = [one.name for one in model.nonlinear]
+    return model.at_nonlinear(dict(zip(names, point.speeds.tolist(), strict=True)))
 
 
 def first_velocity(log: Log) -> Array:
@@ -159,5 +178,6 @@ def first_velocity(log: Log) -> Array:
 
 def lowest(model: DynamicModel, k: int) -> float:
     """Lowest value that a parameter can have."""
-    role = model.parameters[k].role
-    return 0.0 if role in (Role.ARMATURE, Role.VISCOUS) or role.is_dry else -math.inf
+    parameter = model.parameters[k]
+    role, is_bounded = parameter.role, parameter.role is Role.OTHER and parameter.sign is Sign.NONNEGATIVE
+    return 0.0 if role in (Role.ARMATURE, Role.VISCOUS) or role.is_dry or is_bounded else -math.inf

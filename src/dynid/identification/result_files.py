@@ -176,7 +176,8 @@ def _base_of(folder: Path, record: Record, base: BaseParameters) -> BaseParamete
         raise ResultError(folder, "its physical links are not those of its robot; identify again")
     p = base.to_standard(np.array([values[name] for name in base.names]))
     links = p[: len(robot.parameters)]
-    return replace(base, model=base.model.at_nonlinear(nonlinear).with_links(links))
+    model = base.model.at_nonlinear(nonlinear).with_values(dict(zip(base.model.names, p.tolist(), strict=True)))
+    return replace(base, model=model.with_links(links))
 
 
 def _sign_curves(folder: Path) -> dict[str, np.ndarray] | None:

@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array, Indices
 from dynid.logs import LawForm, Log, law_torque
-from dynid.model import DynamicModel
+from dynid.model import DynamicModel, Sign
+from dynid.model.terms import GearFriction
 
 PASS = 3.5
 """Cut-off frequency of rows, in multiples of the frequency below which nearly all of the motion's power is."""
@@ -40,6 +42,8 @@ class CommandRows:
         a: The same.
         every: Every how many samples a row is kept.
         parameters: Number of the terms' parameters, known ones among them.
+        bounded: Which of them must not be negative: those of loaded gears, which stand in for each other, shape
+            (parameters,).
     """
 
     log: Log
@@ -50,6 +54,7 @@ class CommandRows:
     a: Array
     every: int
     parameters: int
+    bounded: NDArray[np.bool_]
 
     def torque(self, delay: float, form: LawForm = "continuous") -> Array:
         """The law's torque with commands that act later [N m or N], shape (rows, joints); without back-EMF."""
@@ -103,8 +108,9 @@ def command_rows(log: Log, model: DynamicModel, links: Array, known: Mapping[int
     if log.back_emf is not None:
         torque = torque + log.back_emf * smooth
     entries: list[dict[int, Array]] = [{} for _ in range(robot.nv)]
-    first = 0
-    for term in model.terms:
+    first, motor = 0, law_torque(log.commands, log.time, q, smooth)
+    for stated in model.terms:
+        term = stated.with_links(links).with_motor_torque(motor) if stated.needs_links else stated
         for row, column, values in term.entries(robot, q, smooth, acceleration):
             if known is not None and first + column in known:
                 torque[:, row] += known[first + column] * values
@@ -112,9 +118,12 @@ def command_rows(log: Log, model: DynamicModel, links: Array, known: Mapping[int
                 entries[row][first + column] = np.broadcast_to(values, len(q))
         first += len(term.parameters(robot))
     none = np.zeros((len(q), 0))
+    signs = np.array([one.sign is Sign.NONNEGATIVE for term in model.terms for one in term.parameters(robot)])
+    is_loaded = any(isinstance(term, GearFriction) for term in model.terms)
     X = tuple(filtered(np.stack([*of_row.values()], axis=1) if of_row else none, b, a, every) for of_row in entries)
     columns = tuple(np.array([*of_row], dtype=np.intp) for of_row in entries)
-    return CommandRows(log, X, columns, filtered(torque, b, a, every), b, a, every, first)
+    bounded = signs if is_loaded else np.zeros(len(signs), dtype=bool)
+    return CommandRows(log, X, columns, filtered(torque, b, a, every), b, a, every, first, bounded)
 
 
 def _derivatives(q: Array, time: Array) -> tuple[Array, Array]:
@@ -175,7 +184,7 @@ def fit_at(
         known = np.concatenate([one.links[:, j] for one in rows]) * weight
         X = np.concatenate([one.X[j] for one in rows]) * weight[:, None]
         X, right = (np.column_stack([X, known]), y) if scale else (X, y - known)
-        theta, *_ = np.linalg.lstsq(X, right, rcond=None)
+        theta = _solved(X, right, np.concatenate([rows[0].bounded[columns], np.zeros(int(scale), dtype=bool)]))
         residual = right - X @ theta
         spread = _spread(X, residual, starts)
         errors[j] = np.linalg.norm(residual) / max(float(np.linalg.norm(y)), 1e-300)
@@ -184,6 +193,18 @@ def fit_at(
             theta, spread = theta[:-1] * scales[j], spread[:-1] * scales[j]
         values[columns], stds[columns] = theta[: len(columns)], spread[: len(columns)]
     return CommandFit(delay, values, stds, scales, errors)
+
+
+def _solved(X: Array, y: Array, bounded: NDArray[np.bool_]) -> Array:
+    """Least squares with columns of which some must not be negative, shape (columns,)."""
+    theta, *_ = np.linalg.lstsq(X, y, rcond=None)
+    if not (theta[bounded] < 0.0).any():
+        return theta
+    from scipy.optimize import lsq_linear
+
+    sizes = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+    found = lsq_linear(X / sizes, y, (np.where(bounded, 0.0, -np.inf), np.inf))
+    return np.asarray(found.x) / sizes
 
 
 SPREAD_BLOCKS = 20
