@@ -208,7 +208,7 @@ def _slopes(
     held = law.starts[rows] & law.is_sampled
     gears, share = gears_of(forces, steps), np.ones_like(steps.a)
     if gears is not None:
-        np.subtract.at(share, (slice(None), forces.axis), gears.motor)
+        share -= gears.motor @ np.eye(share.shape[1])[forces.axis]
     found = []
     for branch, R, (A, Q, V, V0) in zip(branches, Rs, state_slopes(robot, steps, branches), strict=True):
         own = np.flatnonzero(forces.direction[:, branch].any(axis=1))

@@ -47,7 +47,7 @@ def state_slopes(robot: SimulatedRobot, steps: TakenSteps, branches: Sequence[In
     found = []
     over_v0, over_q = _smooth_slopes(forces, steps)
     of_joint, of_middle, of_start = _dry_slopes(forces, steps)
-    gears = gears_of(forces, steps)
+    gears, loads = gears_of(forces, steps), list[tuple[Array, ...]]()
     if gears is not None:
         of_middle = of_middle + gears.rest * fading_slopes(forces, steps)
         loads = _link_slopes(robot, replace(steps, a=np.zeros_like(steps.a)), branches)

@@ -120,7 +120,8 @@ class _Search:
         for _ in range(LOAD_ROUNDS if loaded else 0):
             before = point.values(point.weights(self.method))
             links = [before[name] for name in model.names[: len(model.robot.parameters)]]
-            point, converged = self._descended(self.at(point.model.with_links(np.array(links)), before))
+            model = point.model.with_values(before).with_links(np.array(links))
+            point, converged = self._descended(self.at(model, before))
             now = point.values(point.weights(self.method))
             change = max(abs(now[parameter.name] - before[parameter.name]) for parameter in loaded)
             if change <= SAME_LOAD * max(abs(now[parameter.name]) for parameter in loaded):

@@ -199,12 +199,12 @@ def _solved(X: Array, y: Array, bounded: NDArray[np.bool_]) -> Array:
     """Least squares with columns of which some must not be negative, shape (columns,)."""
     theta, *_ = np.linalg.lstsq(X, y, rcond=None)
     if not (theta[bounded] < 0.0).any():
-        return theta
+        return np.asarray(theta, dtype=np.float64)
     from scipy.optimize import lsq_linear
 
     sizes = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
     found = lsq_linear(X / sizes, y, (np.where(bounded, 0.0, -np.inf), np.inf))
-    return np.asarray(found.x) / sizes
+    return np.asarray(found.x, dtype=np.float64) / sizes
 
 
 SPREAD_BLOCKS = 20
