@@ -2,7 +2,7 @@
 
 The friction is one of six models (M1 to M6), each with what the one before has and more: Coulomb and viscous; Stribeck;
 with the load; with the load near rest; with a load that counts otherwise from the motor's and from the outer side; and
-with its square. Steps are so short (0.1 ms) that their order does not matter; friction stops the joint where it can.
+with its square. Steps are so short (20 us) that their order does not matter; friction stops the joint where it can.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ MODELS = {
 """The six models, each with parameters of a small servo."""
 
 GRAVITY = 9.81
-STEP = 1e-4
+STEP = 2e-5
 
 
 @dataclass(frozen=True)

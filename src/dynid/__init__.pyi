@@ -17,6 +17,7 @@ from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
 from .identification.estimator_comparison import ComparedEstimator, Comparison, compare_estimators
+from .identification.friction_comparison import FrictionComparison, compare_friction
 from .identification.gain_recipe import identify_gains
 from .identification.gain_record import Gains
 from .identification.gravity_parameters import identify_from_matrices, identify_gravity
@@ -66,6 +67,7 @@ __all__ = [
     "Ellipsoid",
     "EstimationSettings",
     "Finding",
+    "FrictionComparison",
     "Gains",
     "Inspection",
     "LivePage",
@@ -93,6 +95,7 @@ __all__ = [
     "__version__",
     "change_load",
     "compare_estimators",
+    "compare_friction",
     "convert",
     "demo",
     "excite",

@@ -136,6 +136,10 @@ def refined(plain: Fitted, rows: Sequence[CommandRows], progress: Progress) -> F
     return replace(plain, point=point, columns=columns, output_error=found, seconds=seconds, other_form=other)
 
 
+FIRST_STEPS = 7
+"""Most steps of output error from each Stribeck velocity that is tried."""
+
+
 def _with_best_speeds(plain: Fitted, progress: Progress) -> LawPoint:
     """Where output error starts: at the regression; with Stribeck velocities, where that of one log ends nearest."""
     robot = plain.robot
@@ -143,7 +147,7 @@ def _with_best_speeds(plain: Fitted, progress: Progress) -> LawPoint:
     columns = replace(unknown_columns(robot, bias=False), delay=False)
     for start in friction_starts(robot, plain.regression):
         progress("Stribeck velocities to start from")
-        fitted = _output_error(robot, start, columns, [0], lambda _: None)
+        fitted = _output_error(robot, start, columns, [0], lambda _: None, iterations=FIRST_STEPS)
         if fitted is not None and fitted.rmse < least:
             best, least = at_values(start, columns, fitted.values), fitted.rmse
     return best
@@ -307,6 +311,7 @@ def _output_error(
     progress: Progress,
     *,
     fine: bool = False,
+    iterations: int = 20,
 ) -> OutputErrorFit | None:
     unknowns = unknowns_of(robot, start, columns)
     settled = [_settled(robot, start, robot.logs[k]) for k in logs]
@@ -324,7 +329,7 @@ def _output_error(
         rollout = robot.roll_out(logs[k], point, step=STEP / division)
         return None if rollout.ended is not None else (robot.logs[logs[k]].position - rollout.q)[settled[k] :]
 
-    return fit_output_error(simulate, len(logs), unknowns, progress, finely if fine else None)
+    return fit_output_error(simulate, len(logs), unknowns, progress, finely if fine else None, iterations)
 
 
 SETTLED = 8.0

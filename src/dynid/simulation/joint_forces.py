@@ -79,7 +79,7 @@ class JointForces(NamedTuple):
         stribeck: Velocity over which breakaway becomes kinetic [rad/s], shape (elements,); infinite for none.
         smoothing: Velocity of the smooth form [rad/s], shape (elements,); zero for the discontinuous one.
         gear: How dry friction grows with the torques that meet in a gear, shape (elements, 6): km, ke, kms, kes [1], qm
-            and qe [1/(N m)] of `dynid.model.terms.gear_friction`; zero for friction without a load.
+            and qe [1/(N m)] of `dynid.model.terms.gears`; zero for friction without a load.
         axis: The joint at which each dry element with a gear acts, shape (elements,).
         sigmoid: Rise [N m], steepness [s/rad] and shift [rad/s] of each joint's sigmoid friction, shape (nv, 3).
         curves: Torque and slope at evenly spaced velocities and positions, shape (2, nv, points, 2); None without.

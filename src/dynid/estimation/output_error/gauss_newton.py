@@ -185,6 +185,7 @@ def fit_output_error(
     unknowns: Unknowns,
     progress: Callable[[str], None] = lambda _: None,
     finely: Finely | None = None,
+    iterations: int = SETTINGS.iterations,
 ) -> OutputErrorFit | None:
     """Estimate by output error; None where the first rollouts fly off.
 
@@ -194,6 +195,7 @@ def fit_output_error(
         unknowns: What is estimated.
         progress: Callback; receives a short description of each step.
         finely: Rolls out a log in finer steps, without slopes: the last steps then use its errors.
+        iterations: Most steps.
     """
     theta = np.clip(unknowns.values, unknowns.lower, unknowns.upper)
     found = _rolled(simulate, logs, theta, slopes=True)
@@ -201,7 +203,7 @@ def fit_output_error(
         return None
     before, weights = _rms(found), _weights(found)
     converged, iteration = False, 0
-    for iteration in range(1, SETTINGS.iterations + 1):
+    for iteration in range(1, iterations + 1):
         cost, rms = _cost(found, weights), math.sqrt(float(np.mean(_rms(found) ** 2)))
         progress(f"Output error, step {iteration}: {1e3 * rms:.3g} mrad")
         scores = scores_of(found, weights)

@@ -26,13 +26,7 @@ state its sign or role, too:
 from dynid.model.parameters import NonlinearParameter, Role, Sign
 from dynid.model.terms.combined_terms import MOTOR_TERMS, Combination, Combined, MotorTerm
 from dynid.model.terms.contact_offsets import ContactOffset
-from dynid.model.terms.gear_friction import (
-    DirectionalFriction,
-    GearFriction,
-    LoadFriction,
-    LoadStribeck,
-    QuadraticFriction,
-)
+from dynid.model.terms.gears import DirectionalFriction, GearFriction, LoadFriction, LoadStribeck, QuadraticFriction
 from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
 from dynid.model.terms.link_springs import LinkSpring
 from dynid.model.terms.nonlinear_friction import LoadCoulomb, Sigmoid, Stribeck, ViscousTemperature

@@ -14,7 +14,7 @@ from dynid.model.terms.combined_names import (
 )
 from dynid.model.terms.combined_terms import MOTOR_TERMS, Combined, MotorTerm
 from dynid.model.terms.contact_offsets import ContactOffset
-from dynid.model.terms.gear_friction import DirectionalFriction, LoadFriction, LoadStribeck, QuadraticFriction
+from dynid.model.terms.gears import DirectionalFriction, LoadFriction, LoadStribeck, QuadraticFriction
 from dynid.model.terms.linear_terms import Armature, AsymmetricCoulomb, Coulomb, Coupling, Offset, Spring, Viscous
 from dynid.model.terms.link_springs import LinkSpring, link_spring_text, parse_link_spring
 from dynid.model.terms.nonlinear_friction import LoadCoulomb, Sigmoid, Stribeck, ViscousTemperature
