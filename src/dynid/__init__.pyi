@@ -20,6 +20,7 @@ from .identification.estimator_comparison import ComparedEstimator, Comparison, 
 from .identification.friction_comparison import FrictionComparison, compare_friction
 from .identification.gain_recipe import identify_gains
 from .identification.gain_record import Gains
+from .identification.generated_code import GeneratedCode, compile_model, generate_code
 from .identification.gravity_parameters import identify_from_matrices, identify_gravity
 from .identification.identified_load import Payload
 from .identification.load_change import change_load
@@ -69,6 +70,7 @@ __all__ = [
     "Finding",
     "FrictionComparison",
     "Gains",
+    "GeneratedCode",
     "Inspection",
     "LivePage",
     "Load",
@@ -96,12 +98,14 @@ __all__ = [
     "change_load",
     "compare_estimators",
     "compare_friction",
+    "compile_model",
     "convert",
     "demo",
     "excite",
     "excite_commands",
     "find_base_parameters",
     "fit_bodies",
+    "generate_code",
     "human",
     "identify",
     "identify_from_matrices",

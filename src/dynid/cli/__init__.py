@@ -8,6 +8,7 @@ from dynid.cli.app import app
 from dynid.cli.compare import compare
 from dynid.cli.demo import demo
 from dynid.cli.excite import excite
+from dynid.cli.export import export
 from dynid.cli.gains import gains
 from dynid.cli.gravity import gravity
 from dynid.cli.identify import identify
@@ -16,7 +17,7 @@ from dynid.cli.inspect import inspect
 from dynid.cli.live import live
 from dynid.cli.payload_commands import load, payload
 from dynid.cli.report import report
-from dynid.cli.robot_files import convert, export, repair
+from dynid.cli.robot_files import convert, repair
 from dynid.cli.simulate import simulate
 from dynid.cli.validate import validate
 from dynid.cli.view import view

@@ -1,84 +1,21 @@
-"""The commands that write robot files: `dynid export`, `dynid convert` and `dynid repair`."""
+"""The commands that write robot files: `dynid convert` and `dynid repair`."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dynid.cli.app import ExactFramesOption, JsonOption, echo_json, errors_in_words, steps_shown, values
+from dynid.cli.app import ExactFramesOption, JsonOption, echo_json, errors_in_words, values
 from dynid.errors import InvalidRequestError
-from dynid.robot import Format
 
 if TYPE_CHECKING:
-    from dynid.identification import Verdict
-    from dynid.identification.robot_output import Exported
     from dynid.robot.loading import Converted
     from dynid.robot.repair import Change, FileRepair
 
 
-class ActuatorsChoice(StrEnum):
-    """What becomes of the actuators of an MJCF file."""
-
-    KEEP = "keep"
-    POSITION = "position"
-    GENERAL = "general"
-
-
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
-
-
-def export(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder saved by dynid identify.")],
-    to: Annotated[
-        Format,
-        typer.Option(
-            "--to",
-            help="urdf or mjcf: your own robot file with identified values; isaaclab or mjlab: actuators in Python; "
-            "json or yaml: all parameters.",
-        ),
-    ],
-    out: Annotated[Path | None, typer.Option("--out", help="Output file (default: in the result folder).")] = None,
-    anyway: Annotated[
-        bool,
-        typer.Option("--anyway", help="Also write a result that should not be trusted; the file then says why."),
-    ] = False,
-    step: Annotated[
-        float | None,
-        typer.Option("--step", help="isaaclab, mjlab: physics step [s] that delays are counted in (default: 0.005)."),
-    ] = None,
-    actuators: Annotated[
-        ActuatorsChoice | None,
-        typer.Option(
-            "--actuators",
-            help="mjcf: position makes position actuators of motors, with the gains of the control law, and adds "
-            "missing ones; general makes general actuators, which hold torque offsets, too; keep (default) changes "
-            "gains of position actuators only.",
-        ),
-    ] = None,
-    force: ForceOption = False,
-    json_output: JsonOption = False,
-) -> None:
-    """Write the identified model to a robot file, or for a simulator.
-
-    Only inertial and friction parameters, and gains of position actuators, change in your file. A result whose verdict
-    is "no" is refused.
-    """
-    with errors_in_words(), steps_shown() as shown:
-        shown("Writing the identified robot")
-        import dynid
-        from dynid.identification.robot_output import default_path
-
-        loaded = dynid.load_result(result)
-        path = out or default_path(loaded, result, to)
-        chosen = None if actuators is None else actuators.value
-        done = loaded.export(path, to.value, overwrite=force, anyway=anyway, step=step, actuators=chosen)
-    if json_output:
-        echo_json({**done.to_dict(), "verdict": loaded.verdict.to_dict()})
-    else:
-        show_export(done, loaded.verdict)
 
 
 def convert(
@@ -166,28 +103,6 @@ def repair(
         echo_json(done.to_dict())
     else:
         show_repair(done)
-
-
-def show_export(done: Exported, verdict: Verdict) -> None:
-    """Print which files hold the identified robot, and whether it can be trusted."""
-    from dynid.cli.console import plain_console, show_next, show_verdict
-
-    output = plain_console()
-    output.print(f"Wrote {done.path} ({'your file with identified values' if done.edited else 'a new file'}).")
-    if done.beside is not None:
-        output.print(f"Wrote {done.beside}: parameters that the format cannot hold.")
-    for item in done.left_out:
-        output.print(f"Left out: {item}.")
-    for item in done.kept:
-        output.print(f"Kept from your file (the model has no such term): {item}.")
-    if done.impossible:
-        names = ", ".join(done.impossible)
-        output.print(f"Still physically inconsistent, as in your file: {names}; see dynid repair.")
-    show_verdict(output, verdict)
-    if done.warning:
-        output.print("The file says in a comment that it should not be trusted.")
-    if done.format.is_robot:
-        show_next(output, f"dynid inspect {done.path}")
 
 
 def show_conversion(done: Converted) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from dynid.robot import ActuatorForm, Load, Robot
 if TYPE_CHECKING:
     from dynid.identification.robot_output import Exported
     from dynid.identification.validation import Validation
+    from dynid.model.code.compiled_model import CompiledModel
     from dynid.report.html import ReportFile
 
 
@@ -252,6 +253,21 @@ class Result:
             step=step,
             actuators=actuators,
         )
+
+    def compile(
+        self, *, backend: Literal["c", "numba"] | None = None, parameters: Literal["physical", "base"] | None = None
+    ) -> CompiledModel:
+        """The model as fast functions: inverse dynamics, gravity, matrices and more, of one state or of many.
+
+        Args:
+            backend: "c" builds generated C with the compiler of this machine; "numba" takes none; "c" where a
+                compiler is there, else "numba", when None. `.backend` says which it was.
+            parameters: "physical" for the physically consistent links, "base" for the base parameters; physical where
+                there are such links when None.
+        """
+        from dynid.identification.generated_code import compile_model
+
+        return compile_model(self, backend=backend, parameters=parameters)
 
     def report(
         self, path: str | Path, *, validate: Sequence[Log | str | Path] = (), overwrite: bool = False

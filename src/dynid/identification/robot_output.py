@@ -238,6 +238,8 @@ def format_of(path: Path, format: str | None = None) -> Format:  # noqa: A002
         )
     if format is None:
         format = next((each.value for each in Format if each.suffix == path.suffix.lower()), path.suffix)  # noqa: A001
+    if format in ("c", "ros2"):
+        raise InvalidRequestError("code is a folder: write it with dynid.generate_code(result).write(folder)")
     if format not in list(Format):
         raise UnknownNameError("robot format", format, list(Format))
     return Format(format)
