@@ -10,7 +10,9 @@ from .estimation.physical.containment import Box, Ellipsoid
 from .estimation.physical.parameter_retrieval import Retrieval
 from .estimation.settings import EstimationSettings, PhysicalSettings
 from .estimation.static_estimate import StaticEstimate
+from .estimation.streams.alarms import Alarm
 from .estimation.streams.causal_filter import CausalFilter
+from .estimation.streams.change_thresholds import ChangeThresholds
 from .estimation.streams.stream_estimate import StreamEstimate
 from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
@@ -55,10 +57,12 @@ from .robot.robot import Robot
 __version__: str
 
 __all__ = [
+    "Alarm",
     "BaseParameters",
     "BodyFit",
     "Box",
     "CausalFilter",
+    "ChangeThresholds",
     "ComparedEstimator",
     "Comparison",
     "Contact",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
@@ -16,8 +16,12 @@ from dynid.errors import InvalidRequestError, ShapeError
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.recursive_factors import RecursiveFactors
 from dynid.estimation.least_squares import Prior
+from dynid.estimation.streams.alarms import Alarm
 from dynid.estimation.streams.causal_filter import CausalFilter
+from dynid.estimation.streams.change_detection import ChangeDetector
+from dynid.estimation.streams.change_thresholds import THRESHOLDS, ChangeThresholds
 from dynid.estimation.streams.filtered_samples import FilteredSamples
+from dynid.estimation.streams.residual_memory import ResidualMemory
 from dynid.estimation.streams.row_filter import RowFilter
 from dynid.estimation.streams.stream_estimate import StreamEstimate, StreamEstimator
 from dynid.estimation.streams.stream_rows import StreamRows
@@ -29,6 +33,9 @@ from dynid.robot import Robot
 
 FIRST_LOOK = 64
 """Samples after which residuals are first those of parameters that the stream itself found; then at every doubling."""
+
+MOST_AT_ONCE = 512
+"""Samples of a block that are included together; the stream looks whether to begin to watch each time."""
 
 Contacts = Sequence[Contact] | Mapping[str, Any] | None
 
@@ -42,11 +49,18 @@ class StreamUpdate:
             (samples, rows) for a block; NaN where filters have not settled.
         sure: Whether these parameters are all determined, so that the residual means something.
         seconds: How long the stream lasts [s]; NaN where no time and no rate are known.
+        alarms: Changes that these samples showed: raised, or settled.
     """
 
     residual: Array
     sure: bool
     seconds: float
+    alarms: tuple[Alarm, ...] = ()
+
+    @property
+    def alarm(self) -> Alarm | None:
+        """The last of the alarms; None where there is none."""
+        return self.alarms[-1] if self.alarms else None
 
 
 class Stream:
@@ -66,6 +80,7 @@ class Stream:
         noise: Standard deviation of the errors of each row [N m or N]: one number, one for each row, or by name. Those
             that ordinary least squares leaves when None.
         causal_filter: How positions are filtered that come without velocities and accelerations.
+        changes: When changes raise an alarm; nothing is watched when None, or where no time and no rate are known.
 
     Attributes:
         model: The model.
@@ -86,6 +101,7 @@ class Stream:
         prior: Prior | None = None,
         noise: float | Sequence[float] | Mapping[str, float] | None = None,
         causal_filter: CausalFilter | None = None,
+        changes: ChangeThresholds | None = THRESHOLDS,
     ) -> None:
         self._result = model if isinstance(model, Result) else None
         if isinstance(model, (Result, DynamicModel)):
@@ -100,12 +116,15 @@ class Stream:
         self.base = model.base if isinstance(model, Result) else find_base_parameters(self.model)
         self.row_names = self.model.row_names
         self._forgetting, self._rate = forgetting, rate
-        self._settings = causal_filter or CausalFilter()
+        self._settings, self._thresholds = causal_filter or CausalFilter(), changes
         self._rows = StreamRows(self.model)
         self._factors = RecursiveFactors(self.model.names, self._rows.equations.bases)
         stds = None if noise is None else _per_row(noise, self.row_names)
         self._estimator = StreamEstimator(self.base, self._factors, prior, stds)
         self._filter = FilteredSamples(self.model.robot, self._settings)
+        self._memory = ResidualMemory(len(self.row_names))
+        if changes is not None:  # compile now, not while samples come in
+            self._detection(changes, np.zeros(len(self.model.names)), np.ones(len(self.row_names)))
         self.reset()
 
     def reset(self) -> None:
@@ -114,15 +133,20 @@ class Stream:
         self._filter.reset()
         self._row_filter = RowFilter(self._settings.rows)
         self._clock = Clock(self._rate)
-        self._counted_at = math.nan
+        self._counted_at, self._counted, self._arrived = math.nan, 0, 0
+        self._reference_at = math.inf if self._thresholds is None else self._thresholds.learning
         self._from_positions: bool | None = None
         self._predictors = self._rows.predictors(np.zeros(len(self.model.names)))
         self._sure = False
         self._next_look = FIRST_LOOK
+        self._memory.clear()
+        self._alarms: list[Alarm] = []
+        self._detector: ChangeDetector | None = None
         if self._result is not None:
             for factors in self._result.torques:
                 self._factors.merge(factors)
             self._look()
+            self._reference_at = -math.inf
 
     @property
     def factors(self) -> Factors:
@@ -152,7 +176,17 @@ class Stream:
     def estimate(self) -> StreamEstimate:
         """What is determined so far; some milliseconds of work."""
         self._look()
-        return self._estimator.estimate(self._clock.samples, self.seconds)
+        return self._estimator.estimate(self._clock.samples, self.seconds, self._memory.lasting())
+
+    @property
+    def alarms(self) -> tuple[Alarm, ...]:
+        """The changes that were noticed so far, with what later samples made of their causes."""
+        return tuple(self._alarms)
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether changes raise alarms: parameters are determined, and what is normal was learned."""
+        return self._detector is not None and self._detector.is_watching
 
     @overload
     def update(
@@ -195,9 +229,12 @@ class Stream:
         if times is None and self._forgetting is not None:
             raise InvalidRequestError("forgetting needs time: give t with each update, or the stream's rate")
         self._require_form(from_positions=False)
-        residual = self._include(self._rows.of(chunk), times)
         self._clock.advance(t, len(q))
-        return self._updated(residual, is_single=np.ndim(signals[0]) == 1)
+        found = []
+        for at in self._parts(len(q)):
+            part, of_part = chunk[at], None if times is None else times[at]
+            found.append(self._include(self._rows.of(part), part.v, of_part))
+        return self._updated(found, is_single=np.ndim(signals[0]) == 1)
 
     def update_positions(self, t: Any, q: Any, tau: Any, *, contacts: Contacts = None) -> StreamUpdate:
         """Include one sample, or a block, of positions: velocities and accelerations come from a causal filter.
@@ -225,13 +262,30 @@ class Stream:
         if times is None or t is None:
             raise InvalidRequestError("positions need time: update(t, q, tau)")
         self._require_form(from_positions=True)
-        residual = np.full(torque.shape, np.nan)
-        for piece in self._filter.pieces(times, positions, torque):
+        self._clock.advance(t, len(positions))
+        found = [self._include_positions(times[at], positions[at], torque[at]) for at in self._parts(len(positions))]
+        return self._updated(found, is_single=np.ndim(q) == 1)
+
+    def _include_positions(self, times: Array, q: Array, torque: Array) -> tuple[Array, list[Alarm]]:
+        """Include samples of positions; their residuals, NaN where they do not count, and alarms."""
+        residual, alarms = np.full(torque.shape, np.nan), []
+        for piece in self._filter.pieces(times, q, torque):
             first, rows = self._row_filter.settled(self._rows.of(piece.chunk), piece.steps, is_new=piece.is_new)
             at = slice(piece.at.start + first, piece.at.stop)
-            residual[at] = self._include(rows, times[at])
-        self._clock.advance(t, len(positions))
-        return self._updated(residual, is_single=np.ndim(q) == 1)
+            residual[at], more = self._include(rows, piece.chunk.v[first:], times[at])
+            alarms += more
+        return residual, alarms
+
+    def _parts(self, count: int) -> Iterator[slice]:
+        """Parts of a block, with the same ends however samples come in; after each there is time to look."""
+        first = 0
+        while first < count:
+            last = min(count, first + MOST_AT_ONCE - self._arrived % MOST_AT_ONCE)
+            yield slice(first, last)
+            self._arrived += last - first
+            first = last
+            if self._arrived % MOST_AT_ONCE == 0:
+                self._begin_to_watch()
 
     def _require_form(self, *, from_positions: bool) -> None:
         if self._from_positions not in (None, from_positions):
@@ -241,24 +295,59 @@ class Stream:
             )
         self._from_positions = from_positions
 
-    def _include(self, rows: Array, times: Array | None) -> Array:
-        """Include rows, which are overwritten, of samples at times [s]; their residuals, shape (samples, rows)."""
-        residual = self._rows.residuals(rows, self._predictors)
+    def _include(self, rows: Array, v: Array, times: Array | None) -> tuple[Array, list[Alarm]]:
+        """Include rows, which are overwritten, of samples at times [s]; residuals, (samples, rows), and alarms."""
+        residual, alarms = self._rows.residuals(rows, self._predictors), []
         fadings = np.zeros(len(rows))
         if times is not None and len(times):
+            before = times[0] if math.isnan(self._counted_at) else self._counted_at
+            steps = np.diff(times, prepend=before)
             if self._forgetting is not None:
-                before = times[0] if math.isnan(self._counted_at) else self._counted_at
-                fadings = np.diff(times, prepend=before) / self._forgetting
+                fadings = steps / self._forgetting
+            if self._detector is not None:
+                alarms = self._watched(self._detector, rows, steps, times, v)
             self._counted_at = float(times[-1])
+        if self._sure:
+            self._memory.add(residual)
         self._rows.include(rows, self._factors, fadings)
-        return residual
-
-    def _updated(self, residual: Array, *, is_single: bool) -> StreamUpdate:
-        if self._clock.samples >= self._next_look:
+        self._counted += len(rows)
+        if self._counted >= self._next_look:
             self._look()
-            while self._next_look <= self._clock.samples:
+            self._memory.clear()
+            while self._next_look <= self._counted:
                 self._next_look *= 2
-        return StreamUpdate(residual[0] if is_single else residual, self._sure, self.seconds)
+        return residual, alarms
+
+    def _begin_to_watch(self) -> None:
+        """Watch for changes of the parameters of now, where these are determined and it is time."""
+        thresholds, seconds = self._thresholds, self._counted_at - self._clock.first
+        if thresholds is None or self._detector is not None or not seconds >= self._reference_at:
+            return
+        self._reference_at = seconds + thresholds.learning / 4.0
+        self._look()
+        if self._sure:
+            x, weights, _ = self._estimator.solve()
+            self._detector = self._detection(thresholds, self.base.to_standard(x), weights)
+
+    def _detection(self, thresholds: ChangeThresholds, values: Array, weights: Array) -> ChangeDetector:
+        """What watches for changes of standard parameters, with weights of the rows."""
+        predictors = self._rows.predictors(values)
+        return ChangeDetector(self.model, self._rows, predictors, weights, values, thresholds)
+
+    def _watched(self, detector: ChangeDetector, rows: Array, steps: Array, times: Array, v: Array) -> list[Alarm]:
+        """Alarms of samples."""
+        found = []
+        for _, alarm in detector.watch(rows, steps, times - self._clock.first, v):
+            if self._alarms and not self._alarms[-1].is_settled:
+                self._alarms.pop()
+            self._alarms.append(alarm)
+            found.append(alarm)
+        return found
+
+    def _updated(self, found: list[tuple[Array, list[Alarm]]], *, is_single: bool) -> StreamUpdate:
+        residual = np.concatenate([part for part, _ in found]) if found else np.zeros((0, len(self.row_names)))
+        alarms = tuple(alarm for _, more in found for alarm in more)
+        return StreamUpdate(residual[0] if is_single else residual, self._sure, self.seconds, alarms)
 
     def _look(self) -> None:
         """Take the parameters of now as those that residuals are of."""

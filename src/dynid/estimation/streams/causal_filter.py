@@ -63,7 +63,7 @@ class StateFilter:
     """
 
     def __init__(self, cutoff: float, derivatives: int = 0) -> None:
-        from dynid.estimation.streams.filter_kernel import advance
+        from dynid.estimation.streams.sample_loops import advance
 
         self._advance = advance
         omega = 2.0 * math.pi * cutoff
@@ -76,6 +76,8 @@ class StateFilter:
         self.settled = -math.log(FORGOTTEN) / float(np.min(-upper.real))
         self._state = np.zeros((len(upper), 0), dtype=complex)
         self._last = np.zeros(0)
+        self.begin(np.zeros(1))
+        self.advance(np.zeros(0), np.zeros((0, 1)))  # compile now
 
     def begin(self, values: Array) -> None:
         """Begin as if the channels had always had these values, shape (channels,)."""

@@ -79,6 +79,11 @@ class Clock:
     samples: int = 0
 
     @property
+    def first(self) -> float:
+        """Time [s] that the stream's time is counted from."""
+        return 0.0 if math.isnan(self.begin) else self.begin
+
+    @property
     def seconds(self) -> float:
         """How long the samples lasted [s]; NaN where neither times nor a rate are known."""
         if not math.isnan(self.begin):

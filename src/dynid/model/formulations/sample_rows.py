@@ -47,6 +47,8 @@ class SampleRows:
             _TermWriter.of(term, self._robot, begins, places)
             for term, places in zip(layout.terms, layout.places, strict=True)
         ]
+        rest = np.zeros(self._robot.nv)
+        self.evaluate(self._robot.neutral, rest, rest)  # compile now
 
     def evaluate(self, q: Array, v: Array, a: Array) -> Array:
         """Fill the buffer with the rows at a state, with zero for torques; arguments of shapes (nq,), (nv,), (nv,)."""

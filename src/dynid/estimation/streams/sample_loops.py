@@ -1,4 +1,4 @@
-"""The loop of causal filters over samples, compiled with Numba where there is Numba."""
+"""Loops of causal filters and of residuals over samples, compiled with Numba where there is Numba."""
 
 from __future__ import annotations
 
@@ -31,3 +31,17 @@ def advance(state, last, values, decay, first, second, outputs, found):
                 for m in range(modes):
                     total += (outputs[d, m] * state[m, c]).real
                 found[d, s, c] = total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def remember(residuals, lengths, sums, squares, counts):
+    """Add residuals, shape (samples, rows), to the sums of running blocks, and those of full ones to the squares."""
+    for s in range(len(residuals)):
+        for n in range(len(lengths)):
+            for j in range(residuals.shape[1]):
+                sums[n, j] += residuals[s, j]
+            counts[n] += 1
+            if counts[n] % lengths[n] == 0:
+                for j in range(residuals.shape[1]):
+                    squares[n, j] += sums[n, j] * sums[n, j]
+                    sums[n, j] = 0.0

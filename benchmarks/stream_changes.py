@@ -1,0 +1,310 @@
+"""Alarms of streams: false ones, payloads and rising friction, over simulated draws and a real robot's logs.
+
+    python -m benchmarks.stream_changes --draws 6 --out docs/stream.md
+    DYNID_DATASETS=... python -m benchmarks.stream_changes --draws 0 --real --out docs/stream.md
+
+Thresholds were calibrated on draws 0 to 5 of a Panda and a UR5; draws from 100 on, and the other robots, show them.
+The simulated torques have white noise, errors of two correlation times, ripple over positions and Stribeck friction,
+none of which the model has. `surrogate` draws take the errors that the model leaves on the real log of a Panda, with
+the same spectra and random phases.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from scipy.signal import lfilter
+
+import dynid
+from benchmarks.marked_tables import with_table
+from dynid.arrays import Array
+from dynid.model import DynamicModel, random_states
+from dynid.robot import inertia
+
+TERMS = ["viscous", "coulomb", "armature", "offset"]
+ROBOTS = ("panda", "ur5", "tx40", "lwr4")
+RATE = 200.0
+QUIET, AFTER = 640.0, 30.0
+"""Length of recordings without a change, and of the part after one [s]."""
+
+BEFORE = 100.0
+"""Length of the part before a change [s]."""
+
+MASS, FRICTION, RISE = 1.0, 1.5, 10.0
+"""The payload [kg], what friction is multiplied with, and how long it rises [s]."""
+
+Errors = Callable[[np.random.Generator, Array, Array], Array]
+
+
+def motion(rng: np.random.Generator, seconds: float, joints: int) -> tuple[Array, Array, Array, Array]:
+    """Time, positions, velocities and accelerations of sums of six sines up to 0.5 Hz."""
+    t = np.arange(int(seconds * RATE)) / RATE
+    omega = 2.0 * np.pi * rng.uniform(0.03, 0.5, (6, joints, 1))
+    phase, size = rng.uniform(0.0, 2.0 * np.pi, (6, joints, 1)), rng.normal(size=(6, joints, 1))
+    size *= 0.5 / np.sqrt(np.sum(size**2, axis=0) / 2.0)
+    sine, cosine = np.sin(omega * t + phase), np.cos(omega * t + phase)
+    parts = size * sine, size * omega * cosine, -size * omega**2 * sine
+    q, v, a = (part.sum(axis=0).T for part in parts)
+    return t, q, v, a
+
+
+@cache
+def torque_sizes(model: DynamicModel) -> Array:
+    """Root mean square of gravity's torques, and no less than a twentieth of the largest [N m], shape (rows,)."""
+    q = random_states(model, 200, np.random.default_rng(0))[0]
+    found = np.sqrt(np.mean(model.inverse_dynamics(q) ** 2, axis=0))
+    return np.maximum(found, 0.05 * found.max())
+
+
+def truth(model: DynamicModel, rng: np.random.Generator) -> Array:
+    """The file's links with friction of a size that drives have."""
+    p, sizes = np.nan_to_num(model.reference).copy(), torque_sizes(model)
+    parts = {"viscous": 0.15, "coulomb": 0.15, "armature": 0.02}
+    rows = {joint.name: joint.v.start for joint in model.robot.axes}
+    for k, one in enumerate(model.parameters):
+        if k >= len(model.robot.parameters) and one.joint is not None:
+            part = parts.get(one.role.value)
+            p[k] = sizes[rows[one.joint]] * (0.03 * rng.normal() if part is None else part)
+    return p
+
+
+def simulated_errors(model: DynamicModel) -> Errors:
+    """Errors that the model does not have, some percent of the torques."""
+    sizes = 0.03 * torque_sizes(model)
+
+    def draw(rng: np.random.Generator, q: Array, v: Array) -> Array:
+        found = 0.3 * rng.normal(size=q.shape) + np.sign(v) * np.exp(-np.abs(v) / 0.1)
+        found += 0.6 * np.sin(rng.integers(5, 25, q.shape[1]) * q + rng.uniform(0.0, 6.0, q.shape[1]))
+        for part, lasting in ((0.5, 0.1), (0.4, 5.0)):
+            fade = np.exp(-1.0 / (RATE * lasting))
+            white = np.sqrt(1.0 - fade**2) * rng.normal(size=q.shape)
+            found += part * np.asarray(lfilter([1.0], [1.0, -fade], white, axis=0))
+        return sizes * found
+
+    return draw
+
+
+def surrogate_errors() -> Errors:
+    """Errors of the real Panda: the spectra of what its model leaves of its log, with random phases."""
+    from tests.real_logs import real_log
+
+    log = real_log("panda").training
+    result = dynid.identify("builtin:panda", [log], terms=["viscous", "coulomb", "offset"])
+    (replay,) = result.replays()
+    rate = replay.segments[0].rate
+    left = np.concatenate([segment.measured - segment.predicted for segment in replay.segments])
+    at = np.arange(0.0, len(left) / rate, 1.0 / RATE) * rate
+    left = np.stack([np.interp(at, np.arange(len(left)), one) for one in left.T], axis=1)
+    spectrum = np.abs(np.fft.rfft(left - left.mean(axis=0), axis=0)) / len(left)
+    frequencies = np.fft.rfftfreq(len(left), 1.0 / RATE)
+
+    def draw(rng: np.random.Generator, q: Array, _: Array) -> Array:
+        wanted = np.fft.rfftfreq(len(q), 1.0 / RATE)
+        density = np.stack([np.interp(wanted, frequencies, one) for one in spectrum.T], axis=1)
+        density *= np.sqrt(len(left) / len(q)) * len(q)
+        phases = np.exp(2j * np.pi * rng.uniform(size=density.shape))
+        return np.fft.irfft(density * phases, len(q), axis=0)
+
+    return draw
+
+
+@dataclass
+class Score:
+    """What the draws of a robot came to."""
+
+    minutes: float = 0.0
+    false: int = 0
+    payloads: list[float] = field(default_factory=list)
+    held: int = 0
+    frictions: list[float] = field(default_factory=list)
+    named: int = 0
+    more: int = 0
+
+    def row(self, name: str, draws: str) -> str:
+        """A row of the table."""
+        n, m = len(self.payloads), len(self.frictions)
+        within = sum(delay <= 1.0 for delay in self.payloads)
+        return (
+            f"| {name} | {draws} | {self.minutes:.0f} | {self.false} | {within} of {n} | {_delays(self.payloads)} "
+            f"| {self.held} of {n} | {self.named} of {m} | {_delays(self.frictions)} | {self.more} |"
+        )
+
+
+def _delays(delays: Sequence[float]) -> str:
+    return f"{np.median(delays):.2f} / {np.max(delays):.2f}" if delays else ""
+
+
+def _holds(interval: tuple[float, float]) -> bool:
+    return interval[0] <= MASS <= interval[1]
+
+
+def streamed(model: DynamicModel, signals: Sequence[Array], errors: Array) -> dynid.Stream:
+    """A stream of torques with errors."""
+    t, q, v, a, tau = signals
+    stream = dynid.Stream(model)
+    stream.update(q, v, a, tau + errors, t=t)
+    assert stream.is_watching
+    return stream
+
+
+def changed(model: DynamicModel, p: Array, rng: np.random.Generator, joint: int | None) -> Array:
+    """Parameters with a payload at the last link, or with more friction of a joint."""
+    p, last = p.copy(), len(model.robot.parameters)
+    if joint is None:
+        com = rng.normal(size=3) * 0.05 + [0.0, 0.0, 0.1]
+        p[last - inertia.SIZE : last] += inertia.from_mass_com_inertia(MASS, com, 2e-3 * MASS * np.eye(3))
+        return p
+    for k, one in enumerate(model.parameters):
+        if one.joint == model.robot.axes[joint].name and one.role.value in ("viscous", "coulomb"):
+            p[k] *= FRICTION
+    return p
+
+
+def study(model: DynamicModel, draws: Sequence[int], errors_of: Errors) -> Score:
+    """Recordings without a change, with a payload and with rising friction, for each draw."""
+    score = Score()
+    for draw in draws:
+        rng = np.random.default_rng(draw)
+        p = truth(model, rng)
+        t, q, v, a = motion(rng, QUIET, model.row_count)
+        tau = model.inverse_dynamics(q, v, a, p)
+        quiet = streamed(model, (t, q, v, a, tau), errors_of(rng, q, v))
+        score.false += len(quiet.alarms)
+        score.minutes += (QUIET - 2.0 * dynid.ChangeThresholds().learning) / 60.0
+        for joint in (None, int(rng.integers(model.row_count))):
+            t, q, v, a = motion(rng, BEFORE + AFTER, model.row_count)
+            new = changed(model, p, rng, joint)
+            share = np.clip((t - BEFORE) / (RISE if joint is not None else 1e-9), 0.0, 1.0)[:, None]
+            tau = (1.0 - share) * model.inverse_dynamics(q, v, a, p) + share * model.inverse_dynamics(q, v, a, new)
+            alarms = streamed(model, (t, q, v, a, tau), errors_of(rng, q, v)).alarms
+            early = [alarm for alarm in alarms if alarm.seconds < BEFORE]
+            late = [alarm for alarm in alarms if alarm.seconds >= BEFORE]
+            score.false += len(early)
+            score.minutes += (BEFORE - 2.0 * dynid.ChangeThresholds().learning) / 60.0
+            score.more += max(len(late) - 1, 0)
+            delay = late[0].seconds - BEFORE if late else np.inf
+            if joint is None:
+                score.payloads.append(delay)
+                score.held += (
+                    bool(late) and late[0].cause == "payload" and late[0].interval[0] <= MASS <= late[0].interval[1]
+                )
+            else:
+                place = model.robot.axes[joint].name
+                score.frictions.append(delay)
+                score.named += bool(late) and (late[0].cause, late[0].place) == ("friction", place)
+    return score
+
+
+HEAD = [
+    "| robot | draws | minutes without a change | false alarms | 1 kg within 1 s | delay, median / largest [s] "
+    "| interval holds the mass | friction named with its joint | delay, median / largest [s] | further alarms |",
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+]
+
+
+def simulated_table(count: int) -> str:
+    """The table of simulated draws."""
+    lines = list(HEAD)
+    for name in ROBOTS:
+        model = DynamicModel(f"builtin:{name}", TERMS)
+        for first, what in ((0, "calibrated"), (100, "shown")):
+            if first == 0 and name not in ROBOTS[:2]:
+                continue
+            draws = range(first, first + count)
+            score = study(model, draws, simulated_errors(model))
+            lines.append(score.row(name, f"{first} to {first + count - 1}, {what}"))
+            print(lines[-1], flush=True)
+    if os.environ.get("DYNID_DATASETS"):
+        model = DynamicModel("builtin:panda", TERMS)
+        score = study(model, range(200, 200 + count), surrogate_errors())
+        lines.append(score.row("panda, errors of its real log", f"200 to {199 + count}, surrogates, shown"))
+        print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
+def ur10e_signals(name: str, rows: tuple[int, int]) -> tuple[Array, Array, Array]:
+    """Time, positions and torques at the joints of a real log of the UR10e."""
+    from tests.real_logs import FOLDER
+
+    from dynid.experiment.reading import read_experiment
+    from dynid.logs import read_source, transmission_of
+
+    experiment = read_experiment(FOLDER / "ur10e.toml")
+    robot, source = dynid.load_robot(experiment.robot), experiment.log[0]
+    file = Path(os.environ["DYNID_DATASETS"]) / "ur10e" / f"{name}.csv"
+    parts = {
+        key: getattr(source, key).model_copy(update={"file": file})
+        for key in ("time", "position", "velocity", "torque")
+    }
+    log = read_source(source.model_copy(update={"name": name, "rows": rows, **parts}), robot, drive=experiment.drive)
+    drive = transmission_of(experiment.drive, robot)
+    return log.time - log.time[0], drive.joint_positions(log.position), drive.joint_torques(log.torque)
+
+
+UR10E = {"motion_50s": (195, 4966), "motion_50s_load": (308, 5071), "point_to_point": (699, 4200)}
+"""Rows of the real logs in which the robot moves; the load weighs 2.805 kg."""
+
+SEQUENCES = (
+    ("motion_50s", "point_to_point"),
+    ("point_to_point", "motion_50s"),
+    ("motion_50s", "motion_50s_load"),
+    ("point_to_point", "motion_50s_load"),
+    ("motion_50s_load", "motion_50s"),
+)
+
+
+def real_table() -> str:
+    """The table of the real UR10e: logs one after the other, with a load that comes or goes between them."""
+    from tests.real_logs import real_log
+
+    log = real_log("ur10e")
+    experiment = log.experiment
+    result = dynid.identify(log.robot, [log.training], terms=list(experiment.terms), drive=experiment.drive)
+    thresholds = dynid.ChangeThresholds(learning=20.0)
+    lines = ["| from | logs | changes at [s] | alarms |", "| --- | --- | --- | --- |"]
+    for sequence in SEQUENCES:
+        for start in ("result", "robot"):
+            stream = dynid.Stream(
+                result if start == "result" else result.model,
+                changes=thresholds,
+                causal_filter=dynid.CausalFilter(cutoff=8.0, rows=4.0),
+            )
+            begin = at = 0.0
+            for name in sequence:
+                t, q, tau = ur10e_signals(name, UR10E[name])
+                at, begin = begin, begin + float(t[-1]) + 1.0
+                stream.update(t + at, q, tau)
+            loads = {"load" in name for name in sequence}
+            said = "; ".join(str(alarm) for alarm in stream.alarms) or "none"
+            lines.append(
+                f"| {start} | {', then '.join(sequence)} | {f'{at:.1f}' if len(loads) > 1 else 'none'} | {said} |"
+            )
+            print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the tables, or write them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=6, help="draws of each robot; 0 for none")
+    parser.add_argument("--real", action="store_true", help="replay the real logs of the UR10e")
+    parser.add_argument("--out", type=Path, help="Markdown file whose tables are replaced")
+    options = parser.parse_args()
+    tables = {}
+    if options.draws:
+        tables["stream changes"] = simulated_table(options.draws)
+    if options.real:
+        tables["stream real"] = real_table()
+    if options.out is not None:
+        for name, table in tables.items():
+            options.out.write_text(with_table(options.out.read_text(), name, table))
+
+
+if __name__ == "__main__":
+    main()
