@@ -150,25 +150,23 @@ class ChangeDetector:
 
     def _needs_longer(self) -> bool:
         """Whether friction is the most likely cause, and more time would show it better."""
-        explained = self._solved(len(self._rates))
-        one = self.hypotheses[int(np.argmax(explained))]
+        one = self.hypotheses[self._likeliest(len(self._rates))]
         return one.cause is Cause.FRICTION and self._settling < self.thresholds.settling_friction
 
     def _alarm(self, seconds: float, *, is_settled: bool) -> Alarm:
         """The alarm of what the sums say; a settled one is added to the parameters."""
         raised = self._raised
         window = len(self._rates) if is_settled else int(self._state[5])
-        explained = self._solved(window)
-        h = int(np.argmax(explained))
-        one = self.hypotheses[h]
+        h = self._likeliest(window)
+        one, explained = self.hypotheses[h], self._explained(h, window)
         d, covariance = self._tempered(h, window)
         cause, place, change, interval = one.cause, one.place, *self._change(h, d, covariance, window)
-        if is_settled and explained[h] < self.thresholds.explained * self._unusual(window):
+        if is_settled and explained < self.thresholds.explained * self._unusual(window):
             cause, place = Cause.UNKNOWN, self.model.row_names[int(np.argmax(self._by_row))]
             change, interval = math.nan, (math.nan, math.nan)
         elif is_settled and abs(change) < self._least[h]:
             cause, change, interval = Cause.NOTHING, math.nan, (math.nan, math.nan)
-        level = explained[h] / (self.thresholds.factor * self._levels[min(window, len(self._rates) - 1), h])
+        level = explained / (self.thresholds.factor * self._levels[min(window, len(self._rates) - 1), h])
         if is_settled and raised is not None:
             seconds, level = raised.seconds, raised.level
         alarm = Alarm(seconds, cause, place, change, interval, is_settled, float(level))
@@ -177,14 +175,27 @@ class ChangeDetector:
             self._take(h, d, covariance, cause)
         return alarm
 
-    def _solved(self, window: int) -> Array:
-        """Explained squares of all hypotheses, shape (hypotheses,)."""
-        explained = np.zeros(len(self.hypotheses))
+    def _inflation(self, h: int, window: int) -> float:
+        """How many times the squares that white errors would explain by chance errors explained while learning."""
+        learned, n = min(window, len(self._rates) - 1), int(self._sizes[h])
+        return max(1.0, float(self._squares[learned, h, -1]) / (n * max(self._clocks[h], 1e-9)))
+
+    def _likeliest(self, window: int) -> int:
+        """The hypothesis with the largest evidence: what it explains, less what its freedom explains by chance."""
+        common = float(np.median([self._inflation(h, window) for h in range(len(self.hypotheses))]))
+        found = []
         for h, n in enumerate(self._sizes):
-            A = self._symmetric(window, h) + np.diag(self._penalties[h, :n])
-            g = self._g[window, h, :n]
-            explained[h] = g @ np.linalg.solve(A, g)
-        return explained
+            prior = np.diag(self._penalties[h, :n])
+            precision, g = self._symmetric(window, h) / common + prior, self._g[window, h, :n] / common
+            occam = np.linalg.slogdet(precision)[1] - np.sum(np.log(np.diag(prior)))
+            found.append(float(g @ np.linalg.solve(precision, g)) - float(occam))
+        return int(np.argmax(found))
+
+    def _explained(self, h: int, window: int) -> float:
+        """Explained squares of a hypothesis."""
+        n = int(self._sizes[h])
+        g = self._g[window, h, :n]
+        return float(g @ np.linalg.solve(self._symmetric(window, h) + np.diag(self._penalties[h, :n]), g))
 
     def _tempered(self, h: int, window: int) -> tuple[Array, Array]:
         """The change that a hypothesis says, shape (n,), with its covariance.
@@ -192,9 +203,7 @@ class ChangeDetector:
         Errors are not white: while nothing had changed, they explained many times the squares that white ones would.
         The sums count less by that.
         """
-        n, learned = int(self._sizes[h]), min(window, len(self._rates) - 1)
-        usual = self._squares[learned, h, -1] / (n * max(self._clocks[h], 1e-9))
-        inflation = max(1.0, float(usual))
+        n, inflation = int(self._sizes[h]), self._inflation(h, window)
         information = self._symmetric(window, h) / inflation + np.diag(self._penalties[h, :n])
         covariance: Array = np.asarray(np.linalg.inv(information), dtype=np.float64)
         return covariance @ self._g[window, h, :n] / inflation, covariance
