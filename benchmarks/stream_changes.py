@@ -28,7 +28,7 @@ from dynid.model import DynamicModel, random_states
 from dynid.robot import inertia
 
 TERMS = ["viscous", "coulomb", "armature", "offset"]
-ROBOTS = ("panda", "ur5", "lwr4", "spatial_3r")
+ROBOTS = ("panda", "ur5", "spatial_3r")
 RATE = 200.0
 QUIET, AFTER = 640.0, 30.0
 """Length of recordings without a change, and of the part after one [s]."""
