@@ -188,6 +188,11 @@ class Stream:
         """Whether changes raise alarms: parameters are determined, and what is normal was learned."""
         return self._detector is not None and self._detector.is_watching
 
+    @property
+    def levels(self) -> dict[str, float]:
+        """What each change would explain now, in parts of what raises an alarm, by link or joint."""
+        return {} if self._detector is None else self._detector.levels
+
     @overload
     def update(
         self, q: Any, v: Any, a: Any, tau: Any, /, *, t: Any = None, contacts: Contacts = None

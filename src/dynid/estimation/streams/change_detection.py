@@ -87,7 +87,7 @@ class ChangeDetector:
         self._by_row = np.zeros(len(self.weights))
         self._levels = np.full((windows, count), self.thresholds.lowest / self.thresholds.factor)
         self._seen = np.zeros((windows, count))
-        self._squares = np.zeros((windows, count, most + 1))
+        self._squares = np.zeros((windows, count, 1))
         self._clocks = np.zeros(count)
         self._state = np.array([-1.0, 0.0, 0.0, 0.0, -1.0, -1.0, 0.0, 0.0])
         self._settling = self.thresholds.settling
@@ -109,6 +109,16 @@ class ChangeDetector:
     def learned(self) -> dict[str, float]:
         """How long each hypothesis was learned [s], by link or joint."""
         return {one.place: float(clock) for one, clock in zip(self.hypotheses, self._clocks, strict=True)}
+
+    @property
+    def levels(self) -> dict[str, float]:
+        """What each hypothesis explains now, in parts of what raises an alarm, by link or joint; those learned."""
+        found = {}
+        for h, one in enumerate(self.hypotheses):
+            if self._clocks[h] >= self.thresholds.learning:
+                parts = [self._explained(h, w) / self._levels[w, h] for w in range(len(self._rates))]
+                found[one.place] = max(parts) / self.thresholds.factor
+        return found
 
     def watch(self, rows: Array, steps: Array, seconds: Array, v: Array) -> Iterator[tuple[int, Alarm]]:
         """Watch samples.

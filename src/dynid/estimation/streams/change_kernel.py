@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from dynid.model.kernels.optional_compilation import njit
 
 NOTHING, RAISED, SETTLED = 0, 1, 2
@@ -43,6 +41,93 @@ def solve(A, penalty, g, size, U, x):  # noqa: C901
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def fade(A, g, energy, sizes, rates, dt):
+    """Let sums of the sliding windows fade over an interval [s]."""
+    for w in range(len(rates)):
+        left = math.exp(-dt * rates[w])
+        energy[w] *= left
+        for h in range(len(sizes)):
+            for i in range(sizes[h]):
+                g[w, h, i] *= left
+                for k in range(i + 1):
+                    A[w, h, i, k] *= left
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def include(A, g, by_row, row, starts, widths, predictors, weights, columns, begins, sizes, windows, is_after, z):
+    """Add the rows of a sample to the sums of so many windows; gives the sum of `w^2 r^2`."""
+    total = 0.0
+    for j in range(len(starts)):
+        left, right = starts[j], starts[j] + widths[j]
+        r = 0.0
+        for c in range(left, right):
+            r -= row[c] * predictors[c]
+        w2 = weights[j] * weights[j]
+        total += w2 * r * r
+        if is_after:
+            by_row[j] += w2 * r * r
+        for h in range(len(sizes)):
+            acts = False
+            for i in range(sizes[h]):
+                value = 0.0
+                for c in range(left, right):
+                    value += row[c] * columns[c, begins[h] + i]
+                z[i] = value
+                acts = acts or value != 0.0
+            for w in range(windows if acts else 0):
+                for i in range(sizes[h]):
+                    g[w, h, i] += w2 * z[i] * r
+                    for k in range(i + 1):
+                        A[w, h, i, k] += w2 * z[i] * z[k]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def product(A, x, y, n):
+    """`x' A y` of a symmetric matrix of which the lower triangle counts."""
+    total = 0.0
+    for i in range(n):
+        for k in range(n):
+            total += x[i] * (A[i, k] if k <= i else A[k, i]) * y[k]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def doubt_in(A, doubt, n):
+    """Explained squares that the uncertainty of changes so far makes: the trace of `A doubt`."""
+    total = 0.0
+    for i in range(n):
+        for k in range(n):
+            total += doubt[i, k] * (A[i, k] if k <= i else A[k, i])
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def begin_after(A, g, energy, by_row, state, which, window):
+    """Begin the time after an alarm."""
+    state[0], state[1], state[4], state[5], state[6] = 0.0, 0.0, which, window, 0.0
+    last = len(energy) - 1
+    g[last] = 0.0
+    A[last] = 0.0
+    energy[last] = 0.0
+    by_row[:] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def pass_caution(levels, seen, state, dt):
+    """Let the cautious time pass; at its end what was seen is normal. Gives whether it lasts."""
+    if state[7] <= 0.0:
+        return False
+    state[7] -= dt
+    if state[7] <= 0.0:
+        for w in range(levels.shape[0]):
+            for h in range(levels.shape[1]):
+                levels[w, h] = max(levels[w, h], seen[w, h])
+                seen[w, h] = 0.0
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def watch(  # noqa: C901
     rows, first, steps, moving, starts, widths, predictors, weights,
     columns, begins, sizes, penalties, references, doubts, least, waiting, rates,
@@ -75,8 +160,7 @@ def watch(  # noqa: C901
         by_row: Sums of `w^2 r^2` of each row after an alarm, shape (rows,).
         levels: The largest explained squares while learning, shape (windows, hypotheses).
         seen: The largest explained squares of the cautious time after an alarm, of the same shape.
-        squares: Sums over time of squared estimates while learning, and of explained squares behind them, shape
-            (windows, hypotheses, most + 1).
+        squares: Integrals over time of explained squares while learning, shape (windows, hypotheses, 1).
         clocks: How long each hypothesis was learned [s], shape (hypotheses,).
         learning: How long it has to be [s].
         factor: How many times the largest level while learning an alarm needs.
@@ -93,119 +177,53 @@ def watch(  # noqa: C901
         What happened, and at which sample.
     """
     windows, hypotheses = levels.shape
-    z = x.copy()
-    tempered = np.zeros((windows, hypotheses, len(x)))
+    z, penalty, last = x.copy(), x.copy(), squares.shape[2] - 1
     for s in range(first, len(rows)):
-        dt = steps[s]
-        for w in range(windows):
-            fade = math.exp(-dt * rates[w])
-            energy[w] *= fade
-            for h in range(hypotheses):
-                for i in range(sizes[h]):
-                    g[w, h, i] *= fade
-                    for k in range(i + 1):
-                        A[w, h, i, k] *= fade
-        after = state[0] >= 0.0
-        total = 0.0
-        for j in range(len(starts)):
-            left, right = starts[j], starts[j] + widths[j]
-            r = 0.0
-            for c in range(left, right):
-                r -= rows[s, c] * predictors[c]
-            w2 = weights[s, j] * weights[s, j]
-            total += w2 * r * r
-            if after:
-                by_row[j] += w2 * r * r
-            for h in range(hypotheses):
-                n = sizes[h]
-                acts = False
-                for i in range(n):
-                    value = 0.0
-                    for c in range(left, right):
-                        value += rows[s, c] * columns[c, begins[h] + i]
-                    z[i] = value
-                    if value != 0.0:
-                        acts = True
-                if not acts:
-                    continue
-                for w in range(windows + (1 if after else 0)):
-                    for i in range(n):
-                        g[w, h, i] += w2 * z[i] * r
-                        for k in range(i + 1):
-                            A[w, h, i, k] += w2 * z[i] * z[k]
-        for w in range(windows + (1 if after else 0)):
+        dt, is_after = steps[s], state[0] >= 0.0
+        fade(A, g, energy, sizes, rates, dt)
+        summed = windows + 1 if is_after else windows
+        total = include(
+            A, g, by_row, rows[s], starts, widths, predictors, weights[s], columns, begins, sizes, summed, is_after, z
+        )
+        for w in range(summed):
             energy[w] += total
-        if after:
+        if is_after:
             state[0] += dt
             state[1] += 1.0
             if state[0] >= settling:
                 return SETTLED, s
             continue
-        is_learning = False
-        for h in range(hypotheses):
-            if clocks[h] < learning:
-                is_learning = True
-        if is_learning:
+        if clocks.min() < learning:
             state[2] += 1.0
             state[3] += total
-        for h in range(hypotheses):
-            for i in range(sizes[h]):
-                for w in range(windows):
-                    usual = squares[w, h, squares.shape[2] - 1] / (sizes[h] * max(clocks[h], 1e-9))
-                    tempered[w, h, i] = penalties[h, i] * (max(usual, 1.0) if clocks[h] >= learning else 1.0)
-        is_cautious = state[7] > 0.0
-        if is_cautious:
-            state[7] -= dt
-            if state[7] <= 0.0:
-                for h in range(hypotheses):
-                    for w in range(windows):
-                        levels[w, h] = max(levels[w, h], seen[w, h])
-                        seen[w, h] = 0.0
+        is_cautious = pass_caution(levels, seen, state, dt)
         limit = factor * caution if is_cautious else factor
         best, which, window = 1.0, -1, -1
         for h in range(hypotheses):
-            n = sizes[h]
+            n, is_learned = sizes[h], clocks[h] >= learning
             for w in range(windows):
-                explained = solve(A[w, h], tempered[w, h], g[w, h], n, U, x)
-                if clocks[h] < learning:
+                usual = max(squares[w, h, last] / (n * max(clocks[h], 1e-9)), 1.0) if is_learned else 1.0
+                for i in range(n):
+                    penalty[i] = penalties[h, i] * usual
+                explained = solve(A[w, h], penalty, g[w, h], n, U, x)
+                if not is_learned:
                     levels[w, h] = max(levels[w, h], explained)
-                    if moving[s, h]:
-                        for i in range(n):
-                            squares[w, h, i] += dt * x[i] * x[i]
-                        squares[w, h, squares.shape[2] - 1] += dt * explained
+                    squares[w, h, last] += dt * explained if moving[s, h] else 0.0
                     continue
                 if is_cautious:
                     seen[w, h] = max(seen[w, h], explained)
-                    if waiting[h]:
-                        continue
-                doubtful = 0.0
-                for i in range(n):
-                    for k in range(n):
-                        doubtful += doubts[h, i, k] * (A[w, h, i, k] if k <= i else A[w, h, k, i])
-                ratio = explained / (limit * (levels[w, h] + doubtful))
-                if ratio <= best or not moving[s, h]:
+                if not moving[s, h] or (is_cautious and waiting[h]):
                     continue
-                size = abs(x[0])
-                reference = changed = 0.0
-                for i in range(n):
-                    for k in range(n):
-                        a = A[w, h, i, k] if k <= i else A[w, h, k, i]
-                        reference += references[h, i] * a * references[h, k]
-                        changed += x[i] * a * x[k]
-                if reference > 0.0:
-                    size = math.sqrt(changed / reference)
-                if size >= least[h]:
-                    best, which, window = ratio, h, w
-            if clocks[h] < learning and moving[s, h]:
+                ratio = explained / (limit * (levels[w, h] + doubt_in(A[w, h], doubts[h], n)))
+                if ratio > best:
+                    before = product(A[w, h], references[h], references[h], n)
+                    size = math.sqrt(product(A[w, h], x, x, n) / before) if before > 0.0 else abs(x[0])
+                    if size >= least[h]:
+                        best, which, window = ratio, h, w
+            if not is_learned and moving[s, h]:
                 clocks[h] += dt
         state[6] = state[6] + dt if which >= 0 else 0.0
-        if state[6] >= confirming and which >= 0:
-            state[6] = 0.0
-            state[0], state[1], state[4], state[5] = 0.0, 0.0, which, window
-            for h in range(hypotheses):
-                g[windows, h, :] = 0.0
-                A[windows, h, :, :] = 0.0
-            energy[windows] = 0.0
-            by_row[:] = 0.0
+        if which >= 0 and state[6] >= confirming:
+            begin_after(A, g, energy, by_row, state, which, window)
             return RAISED, s
     return NOTHING, len(rows) - 1
