@@ -1,6 +1,6 @@
 """Generated code beside Pinocchio's C++ and CasADi's generated C: time for each call, size, time to generate.
 
-Run: python -m benchmarks.generated_code
+Run: python -m benchmarks.generated_code (with --write, into docs/generated_code.md)
 
 Pinocchio is compiled against the headers of its wheel where Eigen's are found (`apt install libeigen3-dev`), else
 called from Python. CasADi is not a dependency of dynid (`pip install casadi`); its inverse dynamics is the
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from tests.references import example_robot_file
 
+from benchmarks.marked_tables import with_table
 from dynid import DynamicModel, Robot, load_robot
 from dynid.identification.generated_code import generate_code
 from dynid.model import random_states
@@ -35,6 +36,7 @@ ROBOTS = {
 }
 """What is timed: arms, a quadruped, humanoids; all on fixed bases."""
 
+PAGE = Path(__file__).parents[1] / "docs" / "generated_code.md"
 STATES, ROUNDS = 1024, 40
 """States that are gone through, and how often; the fastest round counts."""
 
@@ -313,9 +315,9 @@ def clean(x: Any) -> Any:
     return np.where(np.abs(x - np.round(x)) < 1e-15, np.round(x), x)
 
 
-def rows() -> list[list[str]]:
-    """The table: one row for each robot."""
-    table = []
+def measured() -> tuple[list[list[str]], list[list[str]]]:
+    """The rows of two tables: times for each call, and sizes with the time to generate."""
+    times, sizes_of_code = [], []
     for name, source in ROBOTS.items():
         robot = load_robot(source)
         with tempfile.TemporaryDirectory() as folder:
@@ -323,45 +325,38 @@ def rows() -> list[list[str]]:
             cpp = EIGEN.exists()
             pinocchio = pinocchio_cpp(robot, Path(folder)) if cpp else pinocchio_python(robot)
         of_casadi = ["", "", ""] if theirs is None else [f"{theirs[0]:.2f}", f"{theirs[1]:.0f}", f"{theirs[2]:.2f}"]
-        table.append(
-            [
-                f"{name} ({robot.nv})",
-                f"{ours['inverse_dynamics']:.2f}",
-                f"{pinocchio:.2f}" + ("" if cpp else " (from Python)"),
-                of_casadi[0],
-                *(f"{ours[key]:.2f}" for key in ("gravity", "mass_matrix", "momentum", "coriolis_matrix")),
-                f"{ours['size_alone']:.0f}",
-                of_casadi[1],
-                f"{ours['size']:.0f}",
-                f"{ours['generation']:.2f}",
-                of_casadi[2],
-            ]
-        )
-        print(" | ".join(table[-1]), file=sys.stderr)
-    return table
+        first = f"{name} ({robot.nv})"
+        reference = f"{pinocchio:.2f}" + ("" if cpp else " (from Python)")
+        functions = ("gravity", "mass_matrix", "momentum", "coriolis_matrix")
+        row = [first, f"{ours['inverse_dynamics']:.2f}", reference, of_casadi[0]]
+        times.append([*row, *(f"{ours[key]:.2f}" for key in functions)])
+        row = [first, f"{ours['size_alone']:.0f}", of_casadi[1], f"{ours['size']:.0f}", f"{ours['source']:.0f}"]
+        sizes_of_code.append([*row, f"{ours['generation']:.1f}", of_casadi[2]])
+        print(" | ".join(times[-1]), file=sys.stderr)
+    return times, sizes_of_code
 
 
-HEAD = (
-    "robot (joints)",
-    "inverse dynamics [us]",
-    "Pinocchio [us]",
-    "CasADi [us]",
-    "gravity [us]",
-    "mass matrix [us]",
-    "momentum [us]",
-    "Coriolis matrix [us]",
-    "inverse dynamics [kB]",
-    "CasADi [kB]",
-    "all functions [kB]",
-    "all generated in [s]",
-    "CasADi generated in [s]",
+TIMES = (
+    *("robot (joints)", "inverse dynamics", "Pinocchio", "CasADi", "gravity", "mass matrix", "momentum"),
+    "Coriolis matrix",
+)
+SIZES = (
+    *("robot (joints)", "inverse dynamics [kB]", "CasADi [kB]", "all functions [kB]", "source of all [kB]"),
+    *("all generated in [s]", "CasADi's in [s]"),
 )
 
 
 def main() -> None:
-    """Print the table in Markdown."""
-    for row in (HEAD, ["---"] * len(HEAD), *rows()):
-        print(f"| {' | '.join(row)} |")
+    """Print the tables in Markdown; with `--write`, put them into the page."""
+    times, sizes_of_code = measured()
+    tables = {"generated code, times": (TIMES, times), "generated code, sizes": (SIZES, sizes_of_code)}
+    page = PAGE.read_text()
+    for name, (head, body) in tables.items():
+        text = "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *body))
+        print(f"{text}\n")
+        page = with_table(page, name, text)
+    if "--write" in sys.argv:
+        PAGE.write_text(page)
 
 
 if __name__ == "__main__":

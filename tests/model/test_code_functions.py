@@ -13,6 +13,7 @@ from dynid.model import random_states
 from dynid.model.code.functions import OFFERS, CodeModel, build_function
 from dynid.model.code.tape_machine import evaluate, program_of, run
 from dynid.model.code.term_torques import NoCodeError
+from dynid.model.terms import TERMS as TERM_NAMES
 from dynid.model.terms import Coulomb, JointTerm, Term
 from tests.strategies import FLOATING, robots
 
@@ -23,6 +24,9 @@ TERMS = (
     *("viscous_temperature", "load_coulomb", "coupling:2:3:0.5", "viscous:2-3", "spring:2-0.5*3@0.1"),
     *("motor_inertia:5=50*5-50*6", "motor_coulomb:5=50*5-50*6", SPRING, f"{SPRING}:0.3", Coulomb(width=0.1)),
 )
+
+GEARS = ("load_friction", "load_stribeck", "directional_friction", "quadratic_friction")
+"""Terms that have no form in code."""
 
 
 def close(found: Array, wanted: Array) -> None:
@@ -152,6 +156,22 @@ def test_a_term_without_a_form_in_code_is_named(term: Term) -> None:
     with pytest.raises(NoCodeError) as raised:
         build_function(code, "inverse_dynamics")
     assert raised.value.term == type(term).__name__
+
+
+@pytest.mark.parametrize("term", GEARS)
+def test_friction_that_depends_on_the_motors_own_torque_is_named(term: str) -> None:
+    model = DynamicModel("builtin:two_link", [term])
+    with pytest.raises(NoCodeError) as raised:
+        build_function(CodeModel(model, np.nan_to_num(model.reference)), "friction")
+    assert raised.value.term == term
+
+
+@pytest.mark.parametrize("name", sorted(set(TERM_NAMES) - set(GEARS)))
+def test_every_other_term_that_users_can_name_is_in_the_code(name: str) -> None:
+    model = DynamicModel("builtin:two_link", [name])
+    code = CodeModel(model, np.nan_to_num(model.reference, nan=0.3))
+    states = random_states(model, 3, np.random.default_rng(0))
+    close(outputs(code, states)["inverse_dynamics"][0], model.inverse_dynamics(*states, code.parameters))
 
 
 @pytest.mark.parametrize("robot", ["builtin:panda", "builtin:tx40"])

@@ -19,6 +19,7 @@ from dynid.model.code.recursions import Numbers, gathered, inverse_dynamics, pos
 from dynid.model.code.tree import Body, inertia_of, lumped
 from dynid.model.code.vectors import NO_WRENCH, Matrix, Vector, Wrench
 from dynid.model.terms import ContactOffset, LinkSpring, LoadCoulomb, Term, specification
+from dynid.model.terms.gears import GearFriction
 from dynid.model.terms.link_springs import SHORTEST_SPRING
 from dynid.model.terms.nonlinear_friction import UNKNOWN_LINK
 from dynid.robot import WORLD, Robot, place_of_body
@@ -33,10 +34,7 @@ class NoCodeError(InvalidRequestError):
 
     def __init__(self, term: Term, why: str) -> None:
         self.term = name_of(term)
-        super().__init__(
-            f"the term '{self.term}' has no form in generated code ({why}); leave it out of the model, or write its "
-            "formula with arithmetic and exp, tanh, sign, sqrt and abs of numpy only"
-        )
+        super().__init__(f"the term '{self.term}' has no form in generated code ({why}); identify without it")
 
 
 def name_of(term: Term) -> str:
@@ -118,11 +116,14 @@ def term_torques(
 
 def _traced(term: Term, parameters: Numbers, states: _States) -> list[tuple[int, Number]]:
     """The torques of a term by its own formulas."""
+    if isinstance(term, GearFriction):
+        raise NoCodeError(term, "it depends on the motor's torque, which it is a part of: an equation, and no formula")
     columns: Any = [_Columns(x) for x in (states.q, states.v, states.a)]
     try:
         found = [(row, parameters[k] * _number(value)) for row, k, value in term.entries(states.robot, *columns)]
     except Exception as error:
-        raise NoCodeError(term, str(error) or type(error).__name__) from error
+        why = f"{error or type(error).__name__}; code needs formulas of arithmetic, exp, tanh, sign, sqrt and abs"
+        raise NoCodeError(term, why) from error
     return found
 
 
