@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.model.code.code_files import CodeRequest, rendered, shared_values
+from dynid.model.code.code_request import CodeRequest
 from dynid.model.code.functions import Function
+from dynid.model.code.template_values import rendered, shared_values
 
 GCC = shutil.which("gcc")
 GXX = shutil.which("g++")
@@ -55,7 +56,7 @@ def run_in_c(
     data: list[Array] = []
     calls = []
     for p, request in requests.items():
-        values, functions, _ = shared_values(request)
+        values, functions = shared_values(request)
         made[p] = functions
         for template, name in (("model.h.j2", f"{p}.h"), ("model.c.j2", f"{p}.c"), ("samples.c.j2", f"{p}_samples.c")):
             (folder / name).write_text(rendered(template, values), encoding="ascii")

@@ -13,7 +13,7 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.model import random_states
 from dynid.model.code.c_text import Scalar, constant
-from dynid.model.code.code_files import CodeRequest
+from dynid.model.code.code_request import CodeRequest
 from dynid.model.code.functions import OFFERS, CodeModel
 from dynid.robot.pinocchio import to_pinocchio
 from tests.compiled_c import GCC, NO_COMPILER, Outputs, run_in_c

@@ -17,7 +17,8 @@ from dynid.identification.result import Result
 from dynid.identification.robot_output import UntrustedResultError
 from dynid.model import DynamicModel, Observed, Term, find_base_parameters
 from dynid.model.code.c_text import Scalar
-from dynid.model.code.code_files import SCHEMA, CodeRequest, code_files
+from dynid.model.code.code_files import code_files
+from dynid.model.code.code_request import SCHEMA, CodeRequest
 from dynid.model.code.compiled_model import Backend, CompiledModel
 from dynid.model.code.contact_levels import ContactLevels
 from dynid.model.code.functions import OFFERS, CodeModel

@@ -10,5 +10,7 @@
 * `tape_machine`: runs the tape of a function where there is no compiler.
 * `names`: identifiers that are made, and names that cannot leave a comment.
 * `c_text`: a tape as C.
-* `code_files`, `templates`: the files around it.
+* `code_request`, `contact_levels`: what is to be generated.
+* `template_values`, `stored_samples`, `code_files`, `ros2_files`, `templates`: the files around it.
+* `build_folder`, `compiled_model`: the same as fast functions of Python.
 """

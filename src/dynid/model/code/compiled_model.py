@@ -12,9 +12,10 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.model.code.build_folder import built_library
-from dynid.model.code.code_files import CodeRequest, rendered, shared_values
+from dynid.model.code.code_request import CodeRequest
 from dynid.model.code.functions import Function, build_function
 from dynid.model.code.tape_machine import program_of, run
+from dynid.model.code.template_values import rendered, shared_values
 
 Backend = Literal["c", "numba"]
 Call = Callable[..., list[Array]]
@@ -132,7 +133,7 @@ def _of_numba(request: CodeRequest) -> dict[str, tuple[Function, Call]]:
 
 def _of_c(request: CodeRequest) -> dict[str, tuple[Function, Call]] | None:
     """The functions of a library that is built now; None where it cannot be."""
-    values, functions, _ = shared_values(request)
+    values, functions = shared_values(request)
     p = request.prefix
     files = {
         f"{p}.h": rendered("model.h.j2", values),

@@ -28,6 +28,14 @@ class ContactLevels:
     width: Array | None = None
     about: tuple[str, ...] = ()
 
+    def to_dict(self) -> dict[str, object]:
+        """The numbers as plain data for JSON; null where one is infinite or left out."""
+        found: dict[str, object] = {"about": list(self.about)}
+        for name in ("level", "per_speed", "near_rest", "width"):
+            value = getattr(self, name)
+            found[name] = None if value is None else [x if np.isfinite(x) else None for x in np.asarray(value).tolist()]
+        return found
+
     def columns(self, size: int) -> dict[str, list[float]]:
         """The numbers of all velocities by name.
 

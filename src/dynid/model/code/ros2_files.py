@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dynid.errors import InvalidRequestError
 from dynid.model.code.c_text import Scalar
-from dynid.model.code.code_files import CodeRequest, rendered, shared_values, test_text
+from dynid.model.code.code_files import test_text
+from dynid.model.code.code_request import CodeRequest
+from dynid.model.code.template_values import rendered, shared_values
 from dynid.model.code.term_torques import name_of
 
 NEEDED = ("gravity", "coriolis", "friction", "rigid_inverse_dynamics", "mass_matrix")
@@ -18,7 +20,7 @@ def ros2_files(request: CodeRequest) -> dict[str, str]:
         InvalidRequestError: If the interface has no place for what the model is.
     """
     _require_suitable(request)
-    values, functions, states = shared_values(request)
+    values, functions = shared_values(request)
     p, package = request.prefix, f"{request.prefix}_inverse_dynamics_solver"
     values |= {"package": package, "class": "".join(word.capitalize() for word in p.split("_")) + "Solver"}
     files = {
@@ -29,7 +31,7 @@ def ros2_files(request: CodeRequest) -> dict[str, str]:
         "src/solver.cpp": rendered("solver.cpp.j2", values),
         f"src/{p}.h": rendered("model.h.j2", values),
         f"src/{p}.c": rendered("model.c.j2", values),
-        f"test/test_{p}.c": test_text(request, functions, states, values),
+        f"test/test_{p}.c": test_text(request, functions, values),
         "model.json": values["record"],
     }
     about = {
