@@ -12,7 +12,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.model.code.code_request import CodeRequest
 from dynid.model.code.functions import Function
-from dynid.model.code.template_values import rendered, shared_values
+from dynid.model.code.template_values import library_files, shared_values
 
 GCC = shutil.which("gcc")
 GXX = shutil.which("g++")
@@ -58,8 +58,8 @@ def run_in_c(
     for p, request in requests.items():
         values, functions = shared_values(request)
         made[p] = functions
-        for template, name in (("model.h.j2", f"{p}.h"), ("model.c.j2", f"{p}.c"), ("samples.c.j2", f"{p}_samples.c")):
-            (folder / name).write_text(rendered(template, values), encoding="ascii")
+        for name, text in library_files(values).items():
+            (folder / name).write_text(text, encoding="ascii")
         for function in functions:
             given = [inputs[p][name] for name, _ in function.inputs]
             data += given

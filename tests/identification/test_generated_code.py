@@ -10,7 +10,7 @@ import subprocess
 import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -293,6 +293,45 @@ def test_numbers_that_do_not_fit_float_are_named() -> None:
     links = (robot.links[0], replace(robot.links[1], bodies=(heavy,)))
     with pytest.raises(InvalidRequestError, match="parameter m2 of"):
         generate_code(replace(robot, links=links), scalar="float")
+
+
+@dataclass(frozen=True)
+class Scale:
+    level: float
+    near_rest: float = 1.0
+    width: float = 0.2
+    per_speed: float = 0.5
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Thresholds as they are found from held-out logs."""
+
+    joints: tuple[str, ...]
+    physical: bool = True
+    scales: tuple[Scale, ...] = (Scale(4.0), Scale(np.inf))
+    gain: float = 60.0
+    false_alarms_per_minute: float = 1.0
+    seconds: float = 120.0
+
+
+@compiled
+def test_thresholds_of_held_out_logs_are_in_the_code(tmp_path: Path) -> None:
+    folder = generate_code(result(), thresholds=Thresholds(("joint_1", "joint_2"))).write(tmp_path / "code")
+    (folder / "main.c").write_text(
+        '#include "two_link.h"\n#include <math.h>\nint main(void) {\n'
+        "  const double slow[2] = {-0.1, 0}, fast[2] = {2, 0};\n  double at[2];\n"
+        "  two_link_contact_thresholds(slow, at);\n  if (fabs(at[0] - 4.55) > 1e-12 || at[1] < 1e300) return 1;\n"
+        "  two_link_contact_thresholds(fast, at);\n  return fabs(at[0] - 5) > 1e-12;\n}\n"
+    )
+    assert build(folder, "main.c", "two_link.c") == 0
+    assert "120 s of motion without contacts" in (folder / "two_link.h").read_text()
+
+
+@pytest.mark.parametrize("thresholds", [Thresholds(("a", "b")), Thresholds(("joint_1", "joint_2"), physical=False)])
+def test_thresholds_of_another_robot_or_model_are_refused(thresholds: Thresholds) -> None:
+    with pytest.raises(InvalidRequestError):
+        generate_code(result(), thresholds=thresholds)
 
 
 def test_the_files_say_that_a_result_should_not_be_trusted() -> None:

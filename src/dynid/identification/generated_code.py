@@ -13,6 +13,7 @@ import numpy as np
 from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
 from dynid.files import is_file, replace_folder
 from dynid.identification.answers import Answer
+from dynid.identification.code_thresholds import JointThresholds, contact_levels
 from dynid.identification.result import Result
 from dynid.identification.robot_output import UntrustedResultError
 from dynid.model import DynamicModel, Observed, Term, find_base_parameters
@@ -110,7 +111,7 @@ def generate_code(
     functions: Sequence[str] | None = None,
     parameters: Literal["physical", "base"] | None = None,
     terms: str | Sequence[str | Term] | None = None,
-    thresholds: ContactLevels | None = None,
+    thresholds: ContactLevels | JointThresholds | None = None,
     anyway: bool = False,
 ) -> GeneratedCode:
     """Generate code of a model for controllers.
@@ -125,7 +126,7 @@ def generate_code(
         parameters: Of a result: "physical" for its physically consistent links, "base" for its base parameters;
             physical where there are such links when None.
         terms: Of a robot: its friction and actuator terms, at the file's values; those that the file states when None.
-        thresholds: Contact thresholds of the momentum observer, for the header.
+        thresholds: Contact thresholds of the momentum observer, for the header: those of held-out logs, or numbers.
         anyway: Whether code is generated of a result, too, whose verdict is "no"; the files then say why.
 
     Raises:
@@ -157,7 +158,7 @@ def code_request(
     functions: Sequence[str] | None = None,
     parameters: str | None = None,
     terms: str | Sequence[str | Term] | None = None,
-    thresholds: ContactLevels | None = None,
+    thresholds: ContactLevels | JointThresholds | None = None,
     anyway: bool = False,
 ) -> CodeRequest:
     """What is to be generated; arguments as `generate_code`."""
@@ -173,8 +174,9 @@ def code_request(
             raise InvalidRequestError("only results have physical links beside base parameters; leave parameters out")
         code, warnings = _of_model(source, terms)
     names, left_out = _chosen(code, functions)
+    levels = contact_levels(thresholds, code)
     prefix = identifier(code.robot.name) if name is None else checked_identifier(name)
-    return CodeRequest(code, prefix, Scalar(scalar), names, thresholds, warnings, left_out)
+    return CodeRequest(code, prefix, Scalar(scalar), names, levels, warnings, left_out)
 
 
 def compile_model(

@@ -12,7 +12,7 @@ from dynid.model.code.c_text import Scalar, constant
 from dynid.model.code.code_request import CodeRequest
 from dynid.model.code.functions import Function
 from dynid.model.code.stored_samples import check_against_model, stored_states
-from dynid.model.code.template_values import rendered, shared_values
+from dynid.model.code.template_values import library_files, rendered, shared_values
 
 _TOLERANCE = {Scalar.DOUBLE: 1e-10, Scalar.FLOAT: 2e-4}
 """Relative difference that the test beside generated code allows."""
@@ -27,9 +27,7 @@ def code_files(request: CodeRequest) -> dict[str, str]:
     values, functions = shared_values(request)
     p = request.prefix
     files = {
-        f"{p}.h": rendered("model.h.j2", values),
-        f"{p}.c": rendered("model.c.j2", values),
-        f"{p}_samples.c": rendered("samples.c.j2", values),
+        **library_files(values),
         f"{p}.hpp": rendered("model.hpp.j2", values),
         f"{p}.py": rendered("loader.py.j2", values),
         f"test_{p}.c": test_text(request, functions, values),

@@ -15,7 +15,7 @@ from dynid.model.code.build_folder import built_library
 from dynid.model.code.code_request import CodeRequest
 from dynid.model.code.functions import Function, build_function
 from dynid.model.code.tape_machine import program_of, run
-from dynid.model.code.template_values import rendered, shared_values
+from dynid.model.code.template_values import library_files, shared_values
 
 Backend = Literal["c", "numba"]
 Call = Callable[..., list[Array]]
@@ -135,12 +135,7 @@ def _of_c(request: CodeRequest) -> dict[str, tuple[Function, Call]] | None:
     """The functions of a library that is built now; None where it cannot be."""
     values, functions = shared_values(request)
     p = request.prefix
-    files = {
-        f"{p}.h": rendered("model.h.j2", values),
-        f"{p}.c": rendered("model.c.j2", values),
-        f"{p}_samples.c": rendered("samples.c.j2", values),
-    }
-    built = built_library(files, (f"{p}.c", f"{p}_samples.c"))
+    built = built_library(library_files(values), (f"{p}.c", f"{p}_samples.c"))
     return None if built is None else _loaded(built, p, functions)
 
 

@@ -44,6 +44,16 @@ def rendered(template: str, values: Mapping[str, Any]) -> str:
     return _environment().get_template(template).render(values).rstrip("\n") + "\n"
 
 
+def library_files(values: Mapping[str, Any]) -> dict[str, str]:
+    """The texts of what becomes a library, by name."""
+    p = values["p"]
+    return {
+        f"{p}.h": rendered("model.h.j2", values),
+        f"{p}.c": rendered("model.c.j2", values),
+        f"{p}_samples.c": rendered("samples.c.j2", values),
+    }
+
+
 def shared_values(request: CodeRequest) -> tuple[dict[str, Any], list[Function]]:
     """What the templates need, and the functions."""
     code, robot, p = request.code, request.code.robot, request.prefix
