@@ -3,7 +3,7 @@
 Run: python -m benchmarks.generated_code (with --write, into docs/generated_code.md)
 
 Pinocchio is compiled against the headers of its wheel where Eigen's are found (`apt install libeigen3-dev`), else
-called from Python. CasADi is not a dependency of dynid (`pip install casadi`); its inverse dynamics is the
+called from Python. CasADi comes with the extra `dev`; its inverse dynamics is the
 recursion of textbooks with its symbols. All are compiled with `gcc -O2`, and run on one core.
 """
 
@@ -250,12 +250,10 @@ int main(void)
 """
 
 
-def casadi_code(robot: Robot, folder: Path) -> tuple[float, float, float] | None:
-    """Microseconds for each call, kB of machine code and seconds to generate of CasADi's code; None without CasADi."""
-    try:
-        import casadi as ca
-    except ModuleNotFoundError:
-        return None
+def casadi_code(robot: Robot, folder: Path) -> tuple[float, float, float]:
+    """Microseconds for each call, kB of machine code and seconds to generate of CasADi's code."""
+    import casadi as ca
+
     start = time.perf_counter()
     q, v, a = (ca.SX.sym(name, robot.nv) for name in "qva")
     function = ca.Function("rnea", [q, v, a], [newton_euler(ca, robot, q, v, a)])
@@ -324,7 +322,7 @@ def measured() -> tuple[list[list[str]], list[list[str]]]:
             ours, theirs = own(robot, Path(folder)), casadi_code(robot, Path(folder))
             cpp = EIGEN.exists()
             pinocchio = pinocchio_cpp(robot, Path(folder)) if cpp else pinocchio_python(robot)
-        of_casadi = ["", "", ""] if theirs is None else [f"{theirs[0]:.2f}", f"{theirs[1]:.0f}", f"{theirs[2]:.2f}"]
+        of_casadi = [f"{theirs[0]:.2f}", f"{theirs[1]:.0f}", f"{theirs[2]:.2f}"]
         first = f"{name} ({robot.nv})"
         reference = f"{pinocchio:.2f}" + ("" if cpp else " (from Python)")
         functions = ("gravity", "mass_matrix", "momentum", "coriolis_matrix")

@@ -84,7 +84,7 @@ def slsqp(problem: ExcitationProblem, x: Array, recorder: Recorder) -> None:
 
 
 def ipopt(problem: ExcitationProblem, x: Array, recorder: Recorder) -> None:  # noqa: C901 (CasADi's callbacks)
-    casadi: Any = importlib.import_module("casadi")  # not among our dependencies
+    casadi: Any = importlib.import_module("casadi")  # heavy: imported where it is used
 
     n = len(x)
 

@@ -99,7 +99,7 @@ def moved(robot: Robot, q: Array, v: Array, step: float) -> Array:
     return later
 
 
-@pytest.mark.parametrize("term", TERMS, ids=str)
+@pytest.mark.parametrize("term", TERMS, ids=lambda term: term if isinstance(term, str) else type(term).__name__)
 def test_every_term_is_in_the_code(term: str | Term) -> None:
     robot = load_robot("builtin:panda")
     model = DynamicModel(robot, [term])
