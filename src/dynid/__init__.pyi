@@ -36,6 +36,7 @@ from .identification.result_files import load_result
 from .identification.static_logs import identify_in_stages
 from .identification.stream import Stream, StreamUpdate
 from .identification.validation import Validation, validate
+from .logs.captures.capture import Capture, ForcePlate
 from .logs.contacts import Contact, Stance
 from .logs.log import Log
 from .logs.servo import Servo
@@ -61,6 +62,7 @@ __all__ = [
     "BaseParameters",
     "BodyFit",
     "Box",
+    "Capture",
     "CausalFilter",
     "ChangeThresholds",
     "ComparedEstimator",
@@ -72,6 +74,7 @@ __all__ = [
     "Ellipsoid",
     "EstimationSettings",
     "Finding",
+    "ForcePlate",
     "FrictionComparison",
     "Gains",
     "GeneratedCode",
