@@ -37,6 +37,7 @@ from .identification.static_logs import identify_in_stages
 from .identification.stream import Stream, StreamUpdate
 from .identification.validation import Validation, validate
 from .logs.captures.capture import Capture, ForcePlate
+from .logs.captures.inverse_kinematics import MarkerMotion, motion_of_markers
 from .logs.contacts import Contact, Stance
 from .logs.log import Log
 from .logs.servo import Servo
@@ -82,6 +83,7 @@ __all__ = [
     "LivePage",
     "Load",
     "Log",
+    "MarkerMotion",
     "Observed",
     "Parameter",
     "Parameters",
@@ -127,6 +129,7 @@ __all__ = [
     "live",
     "load_result",
     "load_robot",
+    "motion_of_markers",
     "motion_through",
     "read_log",
     "read_logs",

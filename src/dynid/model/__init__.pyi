@@ -23,6 +23,7 @@ from .parameters import Role, Sign, matching, of_joint
 from .plain_tables import html_table, text_table
 from .row_bases import RowBasis
 from .sampling import random_states
+from .standing import moved
 from .stored_chunks import ChunkStore, Segment, StoredChunk, Times, chunks_of, loaded, own_samples, pieces
 from .terms import AUTO, ContactOffset, Coulomb, JointTerm, MotorTerm, NonlinearParameter, Term, Viscous, specification
 from .terms.parsing import default_terms, findings_on_default, is_auto
@@ -81,6 +82,7 @@ __all__ = [
     "loaded",
     "matches",
     "matching",
+    "moved",
     "nonlinear_columns",
     "of_joint",
     "own_samples",
