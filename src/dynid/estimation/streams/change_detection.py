@@ -20,14 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array
+from dynid.estimation.streams import change_state as at
 from dynid.estimation.streams.alarms import Alarm
 from dynid.estimation.streams.change_thresholds import THRESHOLDS, ChangeThresholds
-from dynid.estimation.streams.hypotheses import Cause, Hypothesis, columns_of, dry_levels, hypotheses_of
+from dynid.estimation.streams.hypotheses import Cause, Hypothesis, columns_of, dry_levels, hypotheses_of, mass_of
 from dynid.estimation.streams.stream_rows import StreamRows
 from dynid.model import DynamicModel
-
-SETTLED = 2
-"""What the loop says once enough samples have come after an alarm."""
 
 HALF_INTERVAL = 1.96
 """Half the width of a 95 % interval, in standard deviations."""
@@ -72,7 +70,7 @@ class ChangeDetector:
         self._least, self._doubts = np.zeros(count), np.zeros((count, most, most))
         self._taken = np.zeros((count, most))
         self._original = self.predictors
-        mass = sum(link.parameters[0] for link in robot.links)
+        mass = mass_of(robot)
         for h, one in enumerate(self.hypotheses):
             n = len(one.parameters)
             self._penalties[h, :n] = 1.0 / one.stds**2
@@ -87,9 +85,10 @@ class ChangeDetector:
         self._by_row = np.zeros(len(self.weights))
         self._levels = np.full((windows, count), self.thresholds.lowest / self.thresholds.factor)
         self._seen = np.zeros((windows, count))
-        self._squares = np.zeros((windows, count, 1))
+        self._squares = np.zeros((windows, count))
         self._clocks = np.zeros(count)
-        self._state = np.array([-1.0, 0.0, 0.0, 0.0, -1.0, -1.0, 0.0, 0.0])
+        self._state = np.zeros(at.PLACES)
+        self._state[[at.SINCE, at.WHICH, at.WINDOW]] = -1.0
         self._settling = self.thresholds.settling
         self._memory = np.zeros((most, most)), np.zeros(most)
         self._rates = 1.0 / np.array(self.thresholds.windows)
@@ -141,12 +140,12 @@ class ChangeDetector:
         weights = 1.0 / np.sqrt(1.0 / self.weights**2 + dry**2)
         first = 0
         while first < len(rows):
-            event, at = self._run(rows, first, steps, moving, weights)
-            if event == SETTLED and self._needs_longer():
+            event, last = self._run(rows, first, steps, moving, weights)
+            if event == at.SETTLED and self._needs_longer():
                 self._settling = self.thresholds.settling_friction
             elif event:
-                yield at, self._alarm(float(seconds[at]), is_settled=event == SETTLED)
-            first = at + 1
+                yield last, self._alarm(float(seconds[last]), is_settled=event == at.SETTLED)
+            first = last + 1
 
     def _run(self, rows: Array, first: int, steps: Array, moving: NDArray[np.bool_], weights: Array) -> tuple[int, int]:
         """Run over samples until something happens: what, and at which sample."""
@@ -166,7 +165,7 @@ class ChangeDetector:
     def _alarm(self, seconds: float, *, is_settled: bool) -> Alarm:
         """The alarm of what the sums say; a settled one is added to the parameters."""
         raised = self._raised
-        window = len(self._rates) if is_settled else int(self._state[5])
+        window = len(self._rates) if is_settled else int(self._state[at.WINDOW])
         h = self._likeliest(window)
         one, explained = self.hypotheses[h], self._explained(h, window)
         d, covariance = self._tempered(h, window)
@@ -188,7 +187,7 @@ class ChangeDetector:
     def _inflation(self, h: int, window: int) -> float:
         """How many times the squares that white errors would explain by chance errors explained while learning."""
         learned, n = min(window, len(self._rates) - 1), int(self._sizes[h])
-        return max(1.0, float(self._squares[learned, h, -1]) / (n * max(self._clocks[h], 1e-9)))
+        return max(1.0, float(self._squares[learned, h]) / (n * max(self._clocks[h], 1e-9)))
 
     def _likeliest(self, window: int) -> int:
         """The hypothesis with the largest evidence: what it explains, less what its freedom explains by chance."""
@@ -236,17 +235,17 @@ class ChangeDetector:
 
     def _unusual(self, window: int) -> float:
         """Squares of the residuals beyond those of as many samples while nothing had changed."""
-        usual = self._state[3] / max(self._state[2], 1.0)
-        return max(float(self._energy[window]) - usual * self._state[1], 1e-300)
+        usual = self._state[at.USUAL_SQUARES] / max(self._state[at.USUAL_COUNT], 1.0)
+        return max(float(self._energy[window]) - usual * self._state[at.COUNT], 1e-300)
 
     def _take(self, h: int, d: Array, covariance: Array, cause: Cause) -> None:
         """Go on from a change: with what it explains, or by learning anew what is normal."""
         if cause is Cause.NOTHING:
-            self._state[7] = self.thresholds.cautious
+            self._state[at.CAUTIOUS] = self.thresholds.cautious
         elif cause is Cause.UNKNOWN:
             self._levels[:] = self.thresholds.lowest / self.thresholds.factor
             self._squares[:] = self._clocks[:] = 0.0
-            self._state[2:4] = 0.0
+            self._state[[at.USUAL_COUNT, at.USUAL_SQUARES]] = 0.0
         else:
             n = len(d)
             self._taken[h, :n] += d
@@ -260,8 +259,8 @@ class ChangeDetector:
             self.predictors = self._original + self._columns @ np.concatenate(
                 [taken[:size] for taken, size in zip(self._taken, self._sizes, strict=True)]
             )
-            self._state[7] = self.thresholds.cautious
+            self._state[at.CAUTIOUS] = self.thresholds.cautious
         for sums in (self._A, self._g, self._energy):
             sums[:] = 0.0
-        self._state[0] = -1.0
+        self._state[at.SINCE] = -1.0
         self._settling = self.thresholds.settling

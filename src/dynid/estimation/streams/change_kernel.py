@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 
+from dynid.estimation.streams import change_state as at
 from dynid.model.kernels.optional_compilation import njit
-
-NOTHING, RAISED, SETTLED = 0, 1, 2
-"""What ended a run: the last sample, a change that was noticed, or enough samples after one."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -105,7 +103,13 @@ def doubt_in(A, doubt, n):
 @njit(cache=True, nogil=True, error_model="numpy")
 def begin_after(A, g, energy, by_row, state, which, window):
     """Begin the time after an alarm."""
-    state[0], state[1], state[4], state[5], state[6] = 0.0, 0.0, which, window, 0.0
+    state[at.SINCE], state[at.COUNT], state[at.WHICH], state[at.WINDOW], state[at.EXCEEDED] = (
+        0.0,
+        0.0,
+        which,
+        window,
+        0.0,
+    )
     last = len(energy) - 1
     g[last] = 0.0
     A[last] = 0.0
@@ -116,10 +120,10 @@ def begin_after(A, g, energy, by_row, state, which, window):
 @njit(cache=True, nogil=True, error_model="numpy")
 def pass_caution(levels, seen, state, dt):
     """Let the cautious time pass; at its end what was seen is normal. Gives whether it lasts."""
-    if state[7] <= 0.0:
+    if state[at.CAUTIOUS] <= 0.0:
         return False
-    state[7] -= dt
-    if state[7] <= 0.0:
+    state[at.CAUTIOUS] -= dt
+    if state[at.CAUTIOUS] <= 0.0:
         for w in range(levels.shape[0]):
             for h in range(levels.shape[1]):
                 levels[w, h] = max(levels[w, h], seen[w, h])
@@ -160,16 +164,14 @@ def watch(  # noqa: C901
         by_row: Sums of `w^2 r^2` of each row after an alarm, shape (rows,).
         levels: The largest explained squares while learning, shape (windows, hypotheses).
         seen: The largest explained squares of the cautious time after an alarm, of the same shape.
-        squares: Integrals over time of explained squares while learning, shape (windows, hypotheses, 1).
+        squares: Integrals over time of explained squares while learning, shape (windows, hypotheses).
         clocks: How long each hypothesis was learned [s], shape (hypotheses,).
         learning: How long it has to be [s].
         factor: How many times the largest level while learning an alarm needs.
         settling: How long is waited after an alarm [s].
         confirming: How long a level has to be exceeded for an alarm [s].
         caution: How many times larger levels are in the cautious time after an alarm.
-        state: Time [s] and samples since an alarm, the time being negative while there is none; samples of learning,
-            and the sum of their `w^2 r^2`; the hypothesis and the window that raised the alarm; how long a level was
-            exceeded [s]; what is left of the cautious time [s]; shape (8,).
+        state: What goes on from run to run, shape (places,); see `change_state`.
         U: Memory, shape (most, most).
         x: Memory, shape (most,).
 
@@ -177,9 +179,9 @@ def watch(  # noqa: C901
         What happened, and at which sample.
     """
     windows, hypotheses = levels.shape
-    z, penalty, last = x.copy(), x.copy(), squares.shape[2] - 1
+    z, penalty = x.copy(), x.copy()
     for s in range(first, len(rows)):
-        dt, is_after = steps[s], state[0] >= 0.0
+        dt, is_after = steps[s], state[at.SINCE] >= 0.0
         fade(A, g, energy, sizes, rates, dt)
         summed = windows + 1 if is_after else windows
         total = include(
@@ -188,27 +190,27 @@ def watch(  # noqa: C901
         for w in range(summed):
             energy[w] += total
         if is_after:
-            state[0] += dt
-            state[1] += 1.0
-            if state[0] >= settling:
-                return SETTLED, s
+            state[at.SINCE] += dt
+            state[at.COUNT] += 1.0
+            if state[at.SINCE] >= settling:
+                return at.SETTLED, s
             continue
         if clocks.min() < learning:
-            state[2] += 1.0
-            state[3] += total
+            state[at.USUAL_COUNT] += 1.0
+            state[at.USUAL_SQUARES] += total
         is_cautious = pass_caution(levels, seen, state, dt)
         limit = factor * caution if is_cautious else factor
         best, which, window = 1.0, -1, -1
         for h in range(hypotheses):
             n, is_learned = sizes[h], clocks[h] >= learning
             for w in range(windows):
-                usual = max(squares[w, h, last] / (n * max(clocks[h], 1e-9)), 1.0) if is_learned else 1.0
+                usual = max(squares[w, h] / (n * max(clocks[h], 1e-9)), 1.0) if is_learned else 1.0
                 for i in range(n):
                     penalty[i] = penalties[h, i] * usual
                 explained = solve(A[w, h], penalty, g[w, h], n, U, x)
                 if not is_learned:
                     levels[w, h] = max(levels[w, h], explained)
-                    squares[w, h, last] += dt * explained if moving[s, h] else 0.0
+                    squares[w, h] += dt * explained if moving[s, h] else 0.0
                     continue
                 if is_cautious:
                     seen[w, h] = max(seen[w, h], explained)
@@ -222,8 +224,8 @@ def watch(  # noqa: C901
                         best, which, window = ratio, h, w
             if not is_learned and moving[s, h]:
                 clocks[h] += dt
-        state[6] = state[6] + dt if which >= 0 else 0.0
-        if which >= 0 and state[6] >= confirming:
+        state[at.EXCEEDED] = state[at.EXCEEDED] + dt if which >= 0 else 0.0
+        if which >= 0 and state[at.EXCEEDED] >= confirming:
             begin_after(A, g, energy, by_row, state, which, window)
-            return RAISED, s
-    return NOTHING, len(rows) - 1
+            return at.RAISED, s
+    return at.NOTHING, len(rows) - 1

@@ -1,4 +1,4 @@
-"""What may change while a robot works: a payload at the end of a limb, or the friction of a joint."""
+"""What may change while a robot works: a payload at the end of a limb or on a floating base, or a joint's friction."""
 
 from __future__ import annotations
 
@@ -63,21 +63,24 @@ def hypotheses_of(model: DynamicModel, values: Array, spans: Array) -> list[Hypo
     return [*_payloads(model.robot), *_frictions(model, values, spans)]
 
 
+def mass_of(robot: Robot) -> float:
+    """The robot's mass [kg] as its file states it, or `LEAST_MASS`."""
+    return max(sum(float(link.parameters[0]) for link in robot.links), LEAST_MASS)
+
+
 def _payloads(robot: Robot) -> list[Hypothesis]:
-    """One for each link that carries no other, and moves."""
+    """One for each link that moves and carries no other, and one for a floating base, which loads are put on."""
     parents = {joint.parent for joint in robot.joints}
-    mass = max(sum(link.parameters[0] for link in robot.links), LEAST_MASS)
-    found = []
+    mass, found = mass_of(robot), []
     for block, i in enumerate(robot.solid_links):
-        if i in parents:
+        is_base = robot.has_floating_base and i == 0
+        if i in parents and not is_base:
             continue
-        chain = list(robot.chain(i))
-        length = sum(float(np.linalg.norm(robot.joints[k].placement[:3, 3])) for k in chain) or 1.0
-        size, offset = LIKELY_MASS * mass, LIKELY_OFFSET * length
+        length = sum(float(np.linalg.norm(robot.joints[k].placement[:3, 3])) for k in robot.chain(i))
+        size, offset = LIKELY_MASS * mass, LIKELY_OFFSET * (length or 1.0)
         stds = size * np.array([1.0, *[offset] * 3, *[offset**2] * 6])
-        found.append(
-            Hypothesis(Cause.PAYLOAD, robot.links[i].name, tuple(range(SIZE * block, SIZE * (block + 1))), stds)
-        )
+        parameters = tuple(range(SIZE * block, SIZE * (block + 1)))
+        found.append(Hypothesis(Cause.PAYLOAD, robot.links[i].name, parameters, stds))
     return found
 
 
