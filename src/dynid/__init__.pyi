@@ -14,6 +14,7 @@ from .estimation.streams.alarms import Alarm
 from .estimation.streams.causal_filter import CausalFilter
 from .estimation.streams.change_thresholds import ChangeThresholds
 from .estimation.streams.stream_estimate import StreamEstimate
+from .estimation.streams.stream_update import StreamUpdate
 from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
@@ -34,7 +35,7 @@ from .identification.requests import excite, excite_commands, simulate
 from .identification.result import Result
 from .identification.result_files import load_result
 from .identification.static_logs import identify_in_stages
-from .identification.stream import Stream, StreamUpdate
+from .identification.stream import Stream
 from .identification.validation import Validation, validate
 from .logs.captures.capture import Capture, ForcePlate
 from .logs.captures.inverse_kinematics import MarkerMotion, motion_of_markers

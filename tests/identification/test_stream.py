@@ -14,7 +14,7 @@ from scipy import signal
 import dynid
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError
-from dynid.model import DynamicModel, random_states
+from dynid.model import DynamicModel, Observed, find_base_parameters, random_states
 from dynid.robot import Robot
 from tests.strategies import ARMS, FLOATING
 
@@ -52,6 +52,102 @@ def test_any_blocks_of_any_robot_give_the_batch_estimate(robot: Robot, forgettin
     estimate = stream.estimate
     assert estimate.is_determined
     assert np.abs(estimate.values - wanted).max() < 1e-8 * max(1.0, np.abs(wanted).max())
+
+
+def models() -> dict[str, DynamicModel]:
+    """Arms with plain and coupled drives, a leg of a biped with its base free, and a body on a force plate."""
+    arms = {name: DynamicModel(f"builtin:{name}", TERMS) for name in ("panda", "spatial_3r")}
+    arms["tx40"] = DynamicModel("builtin:tx40", [*TERMS, "coupling:joint_5:joint_6"])
+    floating = DynamicModel(dynid.load_robot("builtin:spatial_3r", floating_base=True), TERMS)
+    person = dynid.human(sex="female", height=1.7, mass=62.0, markers=[])
+    return {**arms, "floating": floating, "person": DynamicModel(person, observed="wrench_moving")}
+
+
+@pytest.mark.parametrize("name", ["panda", "spatial_3r", "tx40", "floating", "person"])
+@pytest.mark.parametrize("forgetting", [None, 0.2])
+def test_starts_without_full_rank_are_those_of_the_batch_and_leave_nothing_behind(
+    name: str, forgetting: float | None
+) -> None:
+    """First one joint moves alone, then all: fitted torques, which are unique, agree at both times, and values then."""
+    model = models()[name]
+    count = 40 + 2 * len(find_base_parameters(model)) // min(model.row_count, 3)
+    q, v, a, tau = samples_of(model, count)
+    v[:20], a[:20], q[:20] = 0.0, 0.0, model.robot.neutral
+    last = model.robot.axes[-1]
+    q[:20, last.q] = np.linspace(-0.3, 0.9, 20)[:, None]
+    v[:20, last.v] = np.linspace(-1.0, 1.0, 20)[:, None]
+    stds = np.linspace(0.5, 2.0, model.row_count)
+    stream = dynid.Stream(model, forgetting=forgetting, rate=100.0, noise=stds.tolist(), changes=None)
+    for some in (slice(0, 20), slice(20, count)):
+        for k in range(some.start, some.stop):
+            stream.update(q[k], v[k], a[k], tau[k])
+        ages = np.arange(some.stop)[::-1] / 100.0
+        weights = np.ones(some.stop) if forgetting is None else np.exp(-ages / forgetting)
+        seen = slice(0, some.stop)
+        wanted = batch(stream, q[seen], v[seen], a[seen], tau[seen], weights, stds)
+        estimate, W = stream.estimate, stream.base.regressor(q[:20], v[:20], a[:20])
+        assert np.abs(W @ (estimate.values - wanted)).max() < 1e-8 * max(1.0, np.abs(W @ wanted).max())
+        assert estimate.is_determined == (some.start > 0)
+        assert (estimate.undetermined == ()) == (some.start > 0)
+    assert np.abs(estimate.values - wanted).max() < 1e-8 * max(1.0, np.abs(wanted).max())
+
+
+def test_a_direction_that_all_parameters_share_a_little_is_not_determined() -> None:
+    model = models()["person"]
+    stream = dynid.Stream(model, noise=1.0)
+    for count in range(19, 40):
+        q, v, a, tau = samples_of(model, count)
+        stream.reset()
+        stream.update(q, v, a, tau)
+        estimate = stream.estimate
+        rank = np.linalg.matrix_rank(stream.base.regressor(q, v, a).reshape(-1, len(stream.base)), rtol=1e-12)
+        assert estimate.rank == rank
+        assert estimate.is_determined == (estimate.undetermined == ()) == np.isfinite(estimate.condition_number)
+        if estimate.is_determined:
+            return
+    pytest.fail("never determined")
+
+
+def test_what_a_stream_says_does_not_depend_on_blocks_nor_on_being_asked(arm: DynamicModel) -> None:
+    """The residuals last, so that standard deviations rest on them: they are of the same parameters each time."""
+    t, q = motion(3000, 200.0)
+    rng = np.random.default_rng(3)
+    tau = np.cumsum(rng.normal(size=q.shape), axis=0) * 0.05 + rng.normal(size=q.shape)
+    found = []
+    for block, asks in ((1, True), (97, False), (3000, False)):
+        stream = dynid.Stream(arm)
+        for k in range(0, len(t), block):
+            some = slice(k, k + block)
+            stream.update(t[some], q[some], tau[some])
+            if asks and k % 100 == 0:
+                _ = stream.estimate
+        found.append(stream.estimate)
+    assert (found[0].std > 2.0 * found[0].white_std).all()
+    for other in found[1:]:
+        assert np.allclose(other.std, found[0].std, rtol=1e-6)
+        assert np.allclose(other.values, found[0].values, rtol=1e-9)
+
+
+def test_nothing_drifts_over_ten_million_samples() -> None:
+    """A thousand samples, ten thousand times: the triangle is that of the thousand times a hundred, to rounding."""
+    from dynid.estimation.factors.triangle_update import include_rows
+    from dynid.model.kernels.optional_compilation import njit
+
+    if not hasattr(include_rows, "py_func"):
+        pytest.skip("loops are not compiled here")
+    rows = np.random.default_rng(0).normal(size=(1000, 5))
+
+    @njit
+    def repeated(triangle, at, sizes, starts, rows, times):
+        for _ in range(times):
+            for k in range(len(rows)):
+                include_rows(triangle, at, sizes, starts, rows[k].copy(), 1.0)
+
+    triangle = np.zeros(25)
+    repeated(triangle, np.array([0]), np.array([5]), np.array([0]), rows, 10_000)
+    found, R = triangle.reshape(5, 5), np.linalg.qr(rows, mode="r")
+    wanted = 100.0 * np.where(np.diag(R) < 0.0, -1.0, 1.0)[:, None] * R
+    assert np.abs(found - wanted).max() < 1e-10 * np.abs(wanted).max()
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +196,7 @@ def test_links_turn_from_unknown_to_determined(arm: DynamicModel) -> None:
     assert min(seen[-1].values()) > 0.9
 
 
-@pytest.mark.parametrize("spoilt", ["q", "tau", "shape", "time"])
+@pytest.mark.parametrize("spoilt", ["q", "tau", "shape", "time", "word", "no time"])
 def test_a_bad_sample_is_refused_and_changes_nothing(arm: DynamicModel, spoilt: str) -> None:
     q, v, a, tau = samples_of(arm, 100)
     stream = dynid.Stream(arm)
@@ -113,8 +209,11 @@ def test_a_bad_sample_is_refused_and_changes_nothing(arm: DynamicModel, spoilt: 
         bad |= {"q": q[0], "tau": np.ones(3)}
     if spoilt == "time":
         bad |= {"q": q[0]}
+    if spoilt in ("word", "no time"):
+        bad |= {"q": q[0]}
+    t = {"time": 0.5, "word": "soon", "no time": None}.get(spoilt, 2.0)
     with pytest.raises(ShapeError if spoilt == "shape" else InvalidRequestError):
-        stream.update(*bad.values(), t=0.5 if spoilt == "time" else 2.0)
+        stream.update(*bad.values(), t=t)
     assert np.array_equal(stream.estimate.values, before)
 
 
@@ -193,6 +292,23 @@ def test_positions_and_torques_of_a_true_motion_give_the_true_parameters(arm: Dy
     stream.update(t, q, tau)
     assert stream.estimate.values == pytest.approx(stream.base.to_base(p), abs=0.02)
     assert stream.estimate.relative_error < 0.01
+
+
+def test_equations_that_no_sample_alone_has_are_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="LoadFriction"):
+        dynid.Stream("builtin:two_link", ["load_friction"])
+    robot = dynid.load_robot("builtin:spatial_3r", floating_base=True)
+    torques = Observed(("torques",), stands_on=(robot.links[-1].bodies[0].name,))
+    with pytest.raises(InvalidRequestError, match="combine"):
+        dynid.Stream(DynamicModel(robot, observed=torques))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"forgetting": 0.0}, {"rate": float("nan")}, {"noise": "x"}, {"noise": -1.0}, {"noise": {"joint_1": 1.0}}]
+)
+def test_settings_that_make_no_sense_are_refused(arm: DynamicModel, wrong: dict[str, object]) -> None:
+    with pytest.raises(InvalidRequestError):
+        dynid.Stream(arm, **wrong)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 def test_update_forms_are_not_mixed_and_positions_need_time(arm: DynamicModel) -> None:

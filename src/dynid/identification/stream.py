@@ -5,62 +5,39 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
-from dynid.arrays import Array, frozen
-from dynid.errors import InvalidRequestError, ShapeError
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.recursive_factors import RecursiveFactors
 from dynid.estimation.least_squares import Prior
 from dynid.estimation.streams.alarms import Alarm
 from dynid.estimation.streams.causal_filter import CausalFilter
-from dynid.estimation.streams.change_detection import ChangeDetector
 from dynid.estimation.streams.change_thresholds import THRESHOLDS, ChangeThresholds
-from dynid.estimation.streams.filtered_samples import FilteredSamples
+from dynid.estimation.streams.change_watch import ChangeWatch
+from dynid.estimation.streams.filtered_rows import FilteredRows
 from dynid.estimation.streams.residual_memory import ResidualMemory
-from dynid.estimation.streams.row_filter import RowFilter
 from dynid.estimation.streams.stream_estimate import StreamEstimate, StreamEstimator
 from dynid.estimation.streams.stream_rows import StreamRows
-from dynid.estimation.streams.stream_samples import Clock, as_rows, right_hand_sides
+from dynid.estimation.streams.stream_samples import Clock, as_rows, require_streamable, right_hand_sides, row_stds
+from dynid.estimation.streams.stream_update import StreamUpdate
 from dynid.identification.result import Result
 from dynid.logs import Contact
 from dynid.model import Chunk, DynamicModel, Term, checked, find_base_parameters
 from dynid.robot import Robot
 
 FIRST_LOOK = 64
-"""Samples after which residuals are first those of parameters that the stream itself found; then at every doubling."""
+"""Samples after which residuals are first those of parameters that the stream itself found; then whenever there are
+twice as many, and with forgetting once in its time constant."""
 
 MOST_AT_ONCE = 512
 """Samples of a block that are included together; the stream looks whether to begin to watch each time."""
 
 Contacts = Sequence[Contact] | Mapping[str, Any] | None
-
-
-@dataclass(frozen=True, eq=False)
-class StreamUpdate:
-    """What an update of a stream found, at once.
-
-    Attributes:
-        residual: Measured torque less that of the parameters of the last look [N m or N], shape (rows,), or
-            (samples, rows) for a block; NaN where filters have not settled.
-        sure: Whether these parameters are all determined, so that the residual means something.
-        seconds: How long the stream lasts [s]; NaN where no time and no rate are known.
-        alarms: Changes that these samples showed: raised, or settled.
-    """
-
-    residual: Array
-    sure: bool
-    seconds: float
-    alarms: tuple[Alarm, ...] = ()
-
-    @property
-    def alarm(self) -> Alarm | None:
-        """The last of the alarms; None where there is none."""
-        return self.alarms[-1] if self.alarms else None
 
 
 class Stream:
@@ -88,7 +65,7 @@ class Stream:
         row_names: Names of the rows of a sample.
 
     Raises:
-        InvalidRequestError: If a setting makes no sense.
+        InvalidRequestError: If a setting makes no sense, or the model's rows cannot be had of single samples.
     """
 
     def __init__(
@@ -113,40 +90,35 @@ class Stream:
         for name, value in (("forgetting", forgetting), ("rate", rate)):
             if value is not None and not (math.isfinite(value) and value > 0.0):
                 raise InvalidRequestError(f"{name} must be a positive number, not {value}")
+        require_streamable(self.model, is_identified=self._result is not None)
         self.base = model.base if isinstance(model, Result) else find_base_parameters(self.model)
         self.row_names = self.model.row_names
         self._forgetting, self._rate = forgetting, rate
-        self._settings, self._thresholds = causal_filter or CausalFilter(), changes
         self._rows = StreamRows(self.model)
         self._factors = RecursiveFactors(self.model.names, self._rows.equations.bases)
-        stds = None if noise is None else _per_row(noise, self.row_names)
+        stds = None if noise is None else row_stds(noise, self.row_names)
         self._estimator = StreamEstimator(self.base, self._factors, prior, stds)
-        self._filter = FilteredSamples(self.model.robot, self._settings)
+        self._filtered = FilteredRows(self._rows, causal_filter or CausalFilter())
         self._memory = ResidualMemory(len(self.row_names))
-        if changes is not None:  # compile now, not while samples come in
-            self._detection(changes, np.zeros(len(self.model.names)), np.ones(len(self.row_names)))
+        self._watch = ChangeWatch(self._rows, self._estimator, changes)
         self.reset()
 
     def reset(self) -> None:
         """Forget all samples: the stream is as when it was made."""
         self._factors.clear()
-        self._filter.reset()
-        self._row_filter = RowFilter(self._settings.rows)
+        self._filtered.reset()
         self._clock = Clock(self._rate)
         self._counted_at, self._counted, self._arrived = math.nan, 0, 0
-        self._reference_at = math.inf if self._thresholds is None else self._thresholds.learning
         self._from_positions: bool | None = None
         self._predictors = self._rows.predictors(np.zeros(len(self.model.names)))
         self._sure = False
         self._next_look = FIRST_LOOK
         self._memory.clear()
-        self._alarms: list[Alarm] = []
-        self._detector: ChangeDetector | None = None
+        self._watch.reset(is_known=self._result is not None)
         if self._result is not None:
             for factors in self._result.torques:
                 self._factors.merge(factors)
             self._look()
-            self._reference_at = -math.inf
 
     @property
     def factors(self) -> Factors:
@@ -170,28 +142,32 @@ class Stream:
     @property
     def restarts(self) -> int:
         """How often gaps between samples made filters begin anew."""
-        return self._filter.restarts
+        return self._filtered.restarts
 
     @property
     def estimate(self) -> StreamEstimate:
         """What is determined so far; some milliseconds of work."""
-        self._look()
         return self._estimator.estimate(self._clock.samples, self.seconds, self._memory.lasting())
 
     @property
     def alarms(self) -> tuple[Alarm, ...]:
-        """The changes that were noticed so far, with what later samples made of their causes."""
-        return tuple(self._alarms)
+        """The changes that were noticed so far (the newest thousand), with what later samples made of their causes."""
+        return self._watch.alarms
 
     @property
     def is_watching(self) -> bool:
         """Whether changes raise alarms: parameters are determined, and what is normal was learned."""
-        return self._detector is not None and self._detector.is_watching
+        return self._watch.is_watching
+
+    @property
+    def learned(self) -> float:
+        """How far what is normal was learned, from 0 to 1: at 1 all changes that may happen raise alarms."""
+        return self._watch.learned
 
     @property
     def levels(self) -> dict[str, float]:
         """What each change would explain now, in parts of what raises an alarm, by link or joint."""
-        return {} if self._detector is None else self._detector.levels
+        return self._watch.levels
 
     @overload
     def update(
@@ -274,10 +250,8 @@ class Stream:
     def _include_positions(self, times: Array, q: Array, torque: Array) -> tuple[Array, list[Alarm]]:
         """Include samples of positions; their residuals, NaN where they do not count, and alarms."""
         residual, alarms = np.full(torque.shape, np.nan), []
-        for piece in self._filter.pieces(times, q, torque):
-            first, rows = self._row_filter.settled(self._rows.of(piece.chunk), piece.steps, is_new=piece.is_new)
-            at = slice(piece.at.start + first, piece.at.stop)
-            residual[at], more = self._include(rows, piece.chunk.v[first:], times[at])
+        for at, rows, v in self._filtered.of(times, q, torque):
+            residual[at], more = self._include(rows, v, times[at])
             alarms += more
         return residual, alarms
 
@@ -290,7 +264,7 @@ class Stream:
             self._arrived += last - first
             first = last
             if self._arrived % MOST_AT_ONCE == 0:
-                self._begin_to_watch()
+                self._watch.begin(self._counted_at - self._clock.first)
 
     def _require_form(self, *, from_positions: bool) -> None:
         if self._from_positions not in (None, from_positions):
@@ -302,52 +276,28 @@ class Stream:
 
     def _include(self, rows: Array, v: Array, times: Array | None) -> tuple[Array, list[Alarm]]:
         """Include rows, which are overwritten, of samples at times [s]; residuals, (samples, rows), and alarms."""
-        residual, alarms = self._rows.residuals(rows, self._predictors), []
-        fadings = np.zeros(len(rows))
+        fadings, alarms = np.zeros(len(rows)), []
         if times is not None and len(times):
             before = times[0] if math.isnan(self._counted_at) else self._counted_at
             steps = np.diff(times, prepend=before)
             if self._forgetting is not None:
                 fadings = steps / self._forgetting
-            if self._detector is not None:
-                alarms = self._watched(self._detector, rows, steps, times, v)
+            alarms = self._watch.watch(rows, steps, times - self._clock.first, v)
             self._counted_at = float(times[-1])
-        if self._sure:
-            self._memory.add(residual)
-        self._rows.include(rows, self._factors, fadings)
-        self._counted += len(rows)
-        if self._counted >= self._next_look:
-            self._look()
-            self._memory.clear()
-            while self._next_look <= self._counted:
-                self._next_look *= 2
+        residual, first = np.empty((len(rows), len(self.row_names))), 0
+        while first < len(rows):  # looks come after the same samples, whatever blocks they come in
+            last = min(len(rows), first + self._next_look - self._counted)
+            part = slice(first, last)
+            residual[part] = self._rows.residuals(rows[part], self._predictors)
+            if self._sure:
+                self._memory.add(residual[part])
+            self._rows.include(rows[part], self._factors, fadings[part])
+            self._counted, first = self._counted + last - first, last
+            if self._counted == self._next_look:
+                self._look()
+                self._memory.begin_anew()
+                self._next_look += max(FIRST_LOOK, int(np.max(self._factors.counts)))
         return residual, alarms
-
-    def _begin_to_watch(self) -> None:
-        """Watch for changes of the parameters of now, where these are determined and it is time."""
-        thresholds, seconds = self._thresholds, self._counted_at - self._clock.first
-        if thresholds is None or self._detector is not None or not seconds >= self._reference_at:
-            return
-        self._reference_at = seconds + thresholds.learning / 4.0
-        self._look()
-        if self._sure:
-            x, weights, _ = self._estimator.solve()
-            self._detector = self._detection(thresholds, self.base.to_standard(x), weights)
-
-    def _detection(self, thresholds: ChangeThresholds, values: Array, weights: Array) -> ChangeDetector:
-        """What watches for changes of standard parameters, with weights of the rows."""
-        predictors = self._rows.predictors(values)
-        return ChangeDetector(self.model, self._rows, predictors, weights, values, thresholds)
-
-    def _watched(self, detector: ChangeDetector, rows: Array, steps: Array, times: Array, v: Array) -> list[Alarm]:
-        """Alarms of samples."""
-        found = []
-        for _, alarm in detector.watch(rows, steps, times - self._clock.first, v):
-            if self._alarms and not self._alarms[-1].is_settled:
-                self._alarms.pop()
-            self._alarms.append(alarm)
-            found.append(alarm)
-        return found
 
     def _updated(self, found: list[tuple[Array, list[Alarm]]], *, is_single: bool) -> StreamUpdate:
         residual = np.concatenate([part for part, _ in found]) if found else np.zeros((0, len(self.row_names)))
@@ -362,18 +312,3 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"Stream({self.model.robot.name!r}: {self._clock.samples} samples, {len(self.base)} base parameters)"
-
-
-def _per_row(noise: float | Sequence[float] | Mapping[str, float], names: Sequence[str]) -> Array:
-    if isinstance(noise, Mapping):
-        missing = [name for name in names if name not in noise]
-        if missing:
-            raise InvalidRequestError(f"noise has no entry for '{missing[0]}'; give one for each row")
-        noise = [noise[name] for name in names]
-    stds = np.asarray(noise, dtype=float)
-    if stds.ndim and stds.shape != (len(names),):
-        raise ShapeError("noise", f"({len(names)},)", stds.shape)
-    stds = np.array(np.broadcast_to(stds, (len(names),)))
-    if not (np.isfinite(stds).all() and (stds > 0.0).all()):
-        raise InvalidRequestError("noise must be positive numbers [N m or N]")
-    return frozen(stds)

@@ -33,10 +33,21 @@ class ResidualMemory:
         self._remember = remember
         self._sums, self._squares = np.zeros((2, len(LENGTHS), rows))
         self._counts = np.zeros(len(LENGTHS), dtype=np.int64)
+        self.clear()
         self.add(np.zeros((0, rows)))  # compile now
 
     def clear(self) -> None:
         """Forget all residuals."""
+        self._earlier, self._of = np.ones(self._sums.shape[1]), 0
+        self._empty()
+
+    def begin_anew(self) -> None:
+        """Begin with residuals of other parameters; what was found holds until there are as many again."""
+        if self._counts[0] >= self._of:
+            self._earlier, self._of = self.lasting(), int(self._counts[0])
+        self._empty()
+
+    def _empty(self) -> None:
         self._sums.fill(0.0)
         self._squares.fill(0.0)
         self._counts.fill(0)
@@ -47,6 +58,8 @@ class ResidualMemory:
 
     def lasting(self) -> Array:
         """For how many samples the errors of each row last, shape (rows,); one for white ones."""
+        if self._counts[0] < self._of:
+            return self._earlier
         blocks = self._counts // LENGTHS
         enough = blocks >= FEWEST_BLOCKS
         found = np.ones(self._squares.shape[1])

@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dynid.arrays import Array
+from dynid.arrays import Array, frozen
 from dynid.errors import InvalidRequestError, ShapeError
 from dynid.logs import Contact
 from dynid.logs.floating_body import contact_torques
 from dynid.model import DynamicModel
+
+
+def require_streamable(model: DynamicModel, *, is_identified: bool) -> None:
+    """Refuse models whose rows cannot be had of a sample alone.
+
+    Args:
+        model: The model.
+        is_identified: Whether its links are those of an identification, which friction under load then refers to.
+
+    Raises:
+        InvalidRequestError: If equations combine rows of the dynamics, or friction depends on links that are not known.
+    """
+    if model.observed.combines_rows:
+        raise InvalidRequestError(
+            f"equations {model.observed.text} combine rows of the dynamics and cannot be streamed; measure joint "
+            "torques or the wrench"
+        )
+    for term in model.terms:
+        if term.needs_links and not is_identified:
+            raise InvalidRequestError(
+                f"friction of the term {type(term).__name__} depends on loads, which a stream does not know; identify "
+                "a log with it first and give the result, or take coulomb"
+            )
 
 
 def as_rows(what: str, values: Any, width: int, samples: int | None = None) -> Array:
@@ -62,6 +85,30 @@ def right_hand_sides(model: DynamicModel, q: Array, tau: Any, contacts: Any) -> 
     return found[:, list(model.row_indices)]
 
 
+def row_stds(noise: float | Sequence[float] | Mapping[str, float], names: Sequence[str]) -> Array:
+    """Standard deviation of the errors of each row [N m or N], shape (rows,), of what a user states.
+
+    Raises:
+        ShapeError: If there are more or fewer than rows.
+        InvalidRequestError: If one is missing, or is not positive.
+    """
+    if isinstance(noise, Mapping):
+        missing = [name for name in names if name not in noise]
+        if missing:
+            raise InvalidRequestError(f"noise has no entry for '{missing[0]}'; give one for each row")
+        noise = [noise[name] for name in names]
+    try:
+        stds = np.asarray(noise, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidRequestError(f"noise must be numbers [N m or N]: {error}") from error
+    if stds.ndim and stds.shape != (len(names),):
+        raise ShapeError("noise", f"({len(names)},)", stds.shape)
+    stds = np.array(np.broadcast_to(stds, (len(names),)))
+    if not (np.isfinite(stds).all() and (stds > 0.0).all()):
+        raise InvalidRequestError("noise must be positive numbers [N m or N]")
+    return frozen(stds)
+
+
 @dataclass
 class Clock:
     """The time of a stream: that of its samples, or by a rate.
@@ -105,7 +152,10 @@ class Clock:
             if not math.isnan(self.begin):
                 raise InvalidRequestError("earlier updates had times, and this one has none; give t always, or never")
             return (self.samples + np.arange(count)) / self.rate if self.rate else None
-        times = np.atleast_1d(np.asarray(t, dtype=float))
+        try:
+            times = np.atleast_1d(np.asarray(t, dtype=float))
+        except (TypeError, ValueError) as error:
+            raise InvalidRequestError(f"times must be numbers [s]: {error}") from error
         if times.shape != (count,):
             raise ShapeError("times", f"({count},)", times.shape)
         if self.samples and math.isnan(self.begin):
