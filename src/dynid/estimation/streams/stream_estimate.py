@@ -19,7 +19,7 @@ from dynid.model import BaseParameters
 RANK_TOLERANCE = 1e-10
 """Singular values, of columns of unit length, below this part of the largest count as zero, as in batch estimates."""
 
-ROUNDING = 1e-9
+PART_BY_ROUNDING = 1e-9
 """Part of a parameter that lies in directions which the data do not determine, up to which that is rounding alone."""
 
 
@@ -152,7 +152,7 @@ class StreamEstimator:
     def is_determined(self, stacked: Array) -> bool:
         """Whether rows determine all base parameters, by the weighted triangle of `solve`."""
         is_measured = self.stds is not None or np.sum(self.factors.counts) > len(self.base)
-        return bool(is_measured and not np.any(_solution(stacked)[2] > ROUNDING))
+        return bool(is_measured and not np.any(_solution(stacked)[2] > PART_BY_ROUNDING))
 
     def _blocks(self) -> list[Array]:
         """For each row `[R | z]` in the base parameters, with nothing of known ones, and the squares left below."""
@@ -213,14 +213,14 @@ class StreamEstimator:
         covariance = inverse.T @ inverse
         lasting = np.ones(len(names)) if lasting is None else lasting
         is_measured = self.stds is not None or np.sum(self.factors.counts) > len(base)
-        undetermined = tuple(name for name, share in zip(base.names, lost, strict=True) if share > ROUNDING)
+        undetermined = tuple(name for name, share in zip(base.names, lost, strict=True) if share > PART_BY_ROUNDING)
         scales = weights * np.sqrt(lasting)
         rows = [scale * block[:, :-1] for scale, block in zip(scales, blocks, strict=True)]
         rows += [] if self.prior is None else [self._prior_rows(self.prior)[:, :-1]]
         spread = np.concatenate(rows) @ covariance
         std, white = (np.sqrt(part) for part in (np.sum(spread**2, axis=0), np.sum(inverse**2, axis=0)))
         for part in (std, white):
-            part[(lost > ROUNDING) | (not is_measured)] = np.inf
+            part[(lost > PART_BY_ROUNDING) | (not is_measured)] = np.inf
         plain = self._stacked(blocks, np.ones(len(blocks)), with_prior=False)[:-1, :-1]
         sizes = np.linalg.svd(plain, compute_uv=False)
         rmse = self._rmse(blocks, x)
