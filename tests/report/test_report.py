@@ -234,7 +234,7 @@ def test_reports_look_for_causes_only_where_identify_did_not(monkeypatch: pytest
 
 
 def test_each_log_is_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from dynid.logs import long_logs, sources
+    from dynid.logs import sources
 
     files: list[str] = []
     read = sources.read_each_file_once
@@ -246,8 +246,7 @@ def test_each_log_is_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     unseen = tmp_path / "unseen.csv"
     pl.DataFrame(columns(seed=5, seconds=10.0)).write_csv(unseen)
     result = load_result(result_of("good"))
-    for module in (sources, long_logs):
-        monkeypatch.setattr(module, "read_each_file_once", counted)
+    monkeypatch.setattr(sources, "read_each_file_once", counted)
     write_report(result, tmp_path / "report.html", validate=[unseen])
     quantities = 3  # time, positions and torques of one file
     assert len(files) == 2 * quantities

@@ -31,7 +31,9 @@ class NamedJoint:
 
 @cache
 def _words() -> dict[str, Any]:
-    return tomllib.loads(resources.files("dynid.excitation.proposals").joinpath("movement_words.toml").read_text())
+    return tomllib.loads(
+        resources.files("dynid.excitation.proposals").joinpath("movement_words.toml").read_text(encoding="utf-8")
+    )
 
 
 def named_joints(robot: Robot) -> list[NamedJoint | None]:
