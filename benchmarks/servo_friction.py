@@ -1,10 +1,12 @@
 """Friction models M1 to M6 of a servo on a pendulum: is the right one chosen, and are its parameters right?
 
 A simulation with nothing of dynid in it (`tests/servo_truth.py`) moves a pendulum by a servo with friction by each of
-the models. Masses, lengths, armature and friction are drawn; encoders have 4096 counts by default. All models are
-fitted to two logs and rolled out on two others, which decide.
+the models. Masses, lengths, armature and friction are drawn; encoders have 4096 counts by default, and three of five
+stretches are slow ramps. All models are fitted to two logs and rolled out on two others, which decide. With
+`--alone` only the right model is fitted, to as many and as long logs as its parameters need.
 
     python -m benchmarks.servo_friction --draws 10
+    python -m benchmarks.servo_friction --draws 10 --alone --logs 4 --seconds 60
 """
 
 from __future__ import annotations
@@ -14,9 +16,9 @@ import time
 from collections import Counter, defaultdict
 
 import numpy as np
-from tests.servo_truth import MODELS, ServoPendulum, servo_log
+from tests.servo_truth import MODELS, ServoPendulum, creeps, servo_log, swings
 
-from dynid import compare_friction
+from dynid import FrictionComparison, compare_friction
 
 CONTROL = {"delay": 0.0, "law": "continuous", "bias": False}
 
@@ -24,11 +26,16 @@ ALONE = {"M1": (), "M2": ("M1",), "M3": ("M1",), "M4": ("M2", "M3"), "M5": ("M4"
 """Of each model those that lack one part of it."""
 
 
-def run(name: str, seed: int, counts: int, seconds: float, logs: int):
-    """The comparison of one draw, and its truth."""
+MOTIONS = {"creeps": creeps, "swings": swings}
+
+
+def run(name: str, seed: int, options: argparse.Namespace) -> tuple[ServoPendulum, FrictionComparison]:
+    """The truth of one draw, and the comparison."""
+    logs, models = options.logs, [name] if options.alone else list(MODELS)
+    how = {"counts": options.counts, "seconds": options.seconds, "motion": MOTIONS[options.motion]}
     truth = ServoPendulum(friction=MODELS[name].friction, offset=0.01).drawn(seed)
-    made = [servo_log(truth, 10 * seed + k, counts=counts, seconds=seconds) for k in range(logs + 2)]
-    return truth, compare_friction(truth.robot, made[:logs], made[logs:], control=CONTROL)
+    made = [servo_log(truth, 10 * seed + k, **how) for k in range(logs + 2)]
+    return truth, compare_friction(truth.robot, made[:logs], made[logs:], control=CONTROL, models=models)
 
 
 def main() -> None:
@@ -39,6 +46,8 @@ def main() -> None:
     parser.add_argument("--counts", type=int, default=4096)
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--logs", type=int, default=2)
+    parser.add_argument("--motion", choices=MOTIONS, default="creeps")
+    parser.add_argument("--alone", action="store_true")
     parser.add_argument("--models", default=",".join(MODELS))
     options = parser.parse_args()
     noise = 2.0 * np.pi / max(options.counts, 1) / np.sqrt(12.0) if options.counts else 0.0
@@ -49,10 +58,11 @@ def main() -> None:
         chosen, differ, right = Counter[str](), 0, 0
         start = time.perf_counter()
         for seed in range(options.first, options.first + options.draws):
-            truth, found = run(name, seed, options.counts, options.seconds, options.logs)
+            truth, found = run(name, seed, options)
             chosen[found.chosen] += 1
             own = found[name].rmse
-            apart = min((np.sqrt(max(found[other].rmse ** 2 - own**2, 0.0)) for other in ALONE[name]), default=np.inf)
+            poorer = () if options.alone else ALONE[name]
+            apart = min((np.sqrt(max(found[other].rmse ** 2 - own**2, 0.0)) for other in poorer), default=np.inf)
             differ += apart > noise
             right += apart > noise and found.chosen == name
             for key, value in found[name].values.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -182,13 +183,50 @@ def swings(seed: int, seconds: float = 30.0, rate: float = 100.0, reach: float =
     return time, parts
 
 
+def creeps(seed: int, seconds: float = 30.0, rate: float = 100.0, reach: float = 2.2) -> tuple[Array, Array]:
+    """Time stamps and commands: as `swings`, and three of five parts are slow ramps, in which friction near rest shows.
+
+    Speeds of ramps are between 0.08 and 1 rad/s, as likely in each octave.
+    """
+    rng = np.random.default_rng((seed, 33))
+    time = np.arange(round(seconds * rate)) / rate
+    parts, at, here = np.zeros_like(time), 0.4, 0.0
+    while at < seconds:
+        there, kind = rng.uniform(-reach, reach), rng.integers(15)
+        if kind < 9:
+            speed = math.exp(rng.uniform(math.log(0.08), 0.0))
+            length = float(np.clip(abs(there - here) / speed, 0.2, 4.0))
+            there = here + math.copysign(speed * length, there - here)
+        else:
+            length = rng.uniform(0.6, 1.6)
+        rows = (time >= at) & (time < at + length)
+        s = (time[rows] - at) / length
+        if kind < 9:
+            parts[rows] = here + (there - here) * s
+        elif kind < 11:
+            parts[rows] = here + (there - here) * 0.5 * (1.0 - np.cos(np.pi * s))
+        elif kind < 13:
+            parts[rows] = here + rng.uniform(0.2, 0.6) * np.sin(2.0 * np.pi * rng.integers(1, 4) * s)
+            there = here
+        else:
+            parts[rows] = there
+        here, at = there, at + length
+    return time, parts
+
+
 def servo_log(
-    truth: ServoPendulum, seed: int, *, counts: int = 4096, seconds: float = 30.0, rate: float = 100.0
+    truth: ServoPendulum,
+    seed: int,
+    *,
+    counts: int = 4096,
+    seconds: float = 30.0,
+    rate: float = 100.0,
+    motion: Callable[[int, float, float], tuple[Array, Array]] = swings,
 ) -> Log:
     """A log of a servo on a pendulum: positions in counts of its encoder (exact for zero), and its commands."""
-    time, command = swings(seed, seconds, rate)
+    time, command = motion(seed, seconds, rate)
     q, _, _ = truth.move(time, command)
     quantum = 2.0 * np.pi / max(counts, 1)
     shown = quantum * np.round(q / quantum) if counts else q
     law = truth.servo.law(1)
-    return Log(time=time, position=shown, position_command=command, name=f"swings {seed}", **law)
+    return Log(time=time, position=shown, position_command=command, name=f"{motion.__name__} {seed}", **law)
