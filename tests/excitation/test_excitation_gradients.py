@@ -18,15 +18,13 @@ from dynid.excitation.limits.torques import PriorTorques, RmsTorqueLimit, Torque
 from dynid.excitation.local_search import scaled_into_limits
 from dynid.excitation.motion import Grid, Motion, free_coefficients
 from dynid.excitation.problem import ExcitationProblem
-from dynid.excitation.trajectories.fourier import Fourier
 from dynid.model.kernels.row_layout import prepare
 from dynid.model.terms import Armature, Coulomb, Viscous
 from dynid.robot.joints import Limits
+from tests.motion_slopes import FAMILY, differences, grid_of, random_x
 from tests.references import example_robot_file
 from tests.strategies import ARMS
 
-STEP = 1e-6
-FAMILY = Fourier(frequency=1.3, harmonics=2)
 WIDE = Limits(-5.0, 6.0, 4.0, 9.0, 50.0, 100.0)
 CASES = dict(CRITERIA) | {
     "smooth condition": Condition(3.0),
@@ -36,19 +34,6 @@ CASES = dict(CRITERIA) | {
 
 
 KINKED = ("condition", "smallest", "sum")
-
-
-def grid_of(robot: Robot, samples: int = 12, posture: float | None = None) -> Grid:
-    return Grid.of(free_coefficients(FAMILY, [posture] * robot.nv), samples)
-
-
-def differences(value, x: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """Central differences of numbers along some directions, shape (numbers, directions)."""
-    return np.array([(value(x + STEP * d) - value(x - STEP * d)) / (2 * STEP) for d in directions]).T
-
-
-def random_x(grid: Grid, rng: np.random.Generator, size: float = 1.0) -> np.ndarray:
-    return size * rng.normal(size=sum(grid.free.sizes))
 
 
 @given(ARMS, st.integers(0, 1000), st.sampled_from(sorted(CASES)))

@@ -19,6 +19,7 @@ from dynid.cli.app import (
     steps_shown,
     words,
 )
+from dynid.cli.servo_option import ReplayUnitOption, ServoOption, stated_servo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +45,10 @@ CriterionOption = Annotated[
     str, typer.Option(help="Criterion: condition, determinant, trace, smallest, or a sum: condition + 0.5*trace.")
 ]
 FormatOption = Annotated[
-    list[str], typer.Option("--format", help="Formats to write: csv, json, ros, urscript. Default: csv,json.")
+    list[str],
+    typer.Option(
+        "--format", help="Formats to write: csv, json, ros, urscript, lerobot, lerobot2, actions. Default: csv,json."
+    ),
 ]
 FamilyOption = Annotated[
     str,
@@ -225,6 +229,8 @@ def excite(
     friction_runs: FrictionRunsOption = False,
     payload: PayloadOption = None,
     payload_mass: PayloadMassOption = None,
+    servo: ServoOption = [],  # noqa: B006
+    replay_unit: ReplayUnitOption = "",
     commands: CommandsOption = False,
     kp: GainOption = [],  # noqa: B006
     kd: GainOption = [],  # noqa: B006
@@ -289,7 +295,10 @@ def _designed(given: dict[str, Any], step: Callable[[str], None]) -> dict[str, A
     out, move = given["out"], words(*given["move"])
     held = assignments("--lock", *given["lock"])
     frames = {"exact_frames": given["exact_frames"]}
-    experiment = experiment_to_excite(given["source"], words(*given["terms"]), lock=held, **frames, **_settings(given))
+    servo = stated_servo(*given["servo"])
+    experiment = experiment_to_excite(
+        given["source"], words(*given["terms"]), lock=held, servo=servo, **frames, **_settings(given)
+    )
     chosen = words(*given["formats"]) or DEFAULT
     _require_output(experiment, move, chosen, out, given["force"])  # before the design, which takes long
     found = excite_experiment(
@@ -309,13 +318,15 @@ def _require_output(
     experiment: Experiment, move: list[str], formats: Sequence[str], out: Path | None, overwrite: bool
 ) -> None:
     """Refuse formats that are unknown or do not suit the robot, and a folder that cannot take the trajectory."""
+    from dynid.excitation.recipe import with_rate_of
     from dynid.excitation.trajectory_formats import require_formats, require_free
     from dynid.identification.requests import robot_to_excite
 
     robot = None if out is None else robot_to_excite(experiment, move)
-    settings = experiment.excitation
+    settings = with_rate_of(experiment.control.servo, experiment.excitation)
     sampled = settings.postures is not None or settings.friction_runs
-    require_formats(formats, robot, settings.family, holds_samples=sampled)
+    replay = {"rate": settings.rate, "replay": settings.replay}
+    require_formats(formats, robot, settings.family, holds_samples=sampled, **replay)
     if out is not None:
         require_free(out, overwrite=overwrite)
 
@@ -363,6 +374,7 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
         stated["start"] = (stated["start"],)
     plain = {key: given[key] or None for key in _PLAIN}
     plain |= {"collisions": False if given["no_collisions"] else None, **_surroundings(given)}
+    plain["replay"] = {"unit": given["replay_unit"]} if given["replay_unit"] else None
     return {**plain, **stated, "position": ranges_per_joint("--position", *given["position"])}
 
 
@@ -409,13 +421,19 @@ def show_excitation(data: dict[str, Any], out: Path | None, *, full: bool = Fals
     if out is None:
         show_next(output, "write it: repeat the command with --out trajectory", more)
         return
-    output.print(f"Wrote {', '.join(Path(name).name for name in data['files'])} to {out}.")
+    output.print(f"Wrote {', '.join(_shown(data['files'], out))} to {out}.")
     violated = ": it violates limits; do not run it on a real robot"
     together = "; identify its log together with that of an exciting trajectory" if "friction_runs" in data else ""
     if data["parameters"][0]["name"] == "mass":
         together = "; identify the load from its log with dynid payload"
     slowly = f", then run it slowly first{together}"
     show_next(output, f"look at {out / 'limits.html'}{violated if 'warning' in data else slowly}", more)
+
+
+def _shown(files: list[str], out: Path) -> list[str]:
+    """Names of files and of folders that belong together, such as those of a data set."""
+    places = [Path(name).relative_to(out) for name in files]
+    return list(dict.fromkeys(f"{place.parents[-2]}/" if len(place.parents) > 1 else str(place) for place in places))
 
 
 def _headline(data: dict[str, Any]) -> Text:

@@ -21,7 +21,9 @@ from dynid.excitation.design import SLOWER_SPEEDS, Design
 from dynid.excitation.information import Expectation
 from dynid.excitation.limits.clearance_limit import ClearanceLimit
 from dynid.excitation.limits.limit import Check
+from dynid.excitation.limits.servo_limits import DutyLimit
 from dynid.excitation.limits.stated import joint_limits
+from dynid.excitation.replay_frames import ReplayNumbers
 from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.trajectories.family import ParametricTrajectory
 from dynid.excitation.trajectories.itinerary import Itinerary
@@ -271,7 +273,7 @@ class Excitation:
 
         Args:
             folder: The folder; it must not exist, be empty, or hold a trajectory that may be replaced.
-            formats: Names of formats: csv, json, ros, urscript.
+            formats: Names of formats: csv, json, ros, urscript; lerobot, lerobot2 and actions for replays.
             overwrite: Whether a trajectory in it may be replaced.
             allow_broken_limits: Whether trajectories that violate limits may be written. Every file then says so.
             beside: Other texts to write into the folder, by name.
@@ -285,11 +287,13 @@ class Excitation:
             OutputError: If it cannot be written.
         """
         out = Path(folder)
-        formats = require_formats(formats, self.robot, self.settings.family, holds_samples=self.study is not None)
+        of_replay = {"rate": self.settings.rate, "replay": self.settings.replay}
+        is_study = self.study is not None
+        formats = require_formats(formats, self.robot, self.settings.family, holds_samples=is_study, **of_replay)
         if not allow_broken_limits:
             self._require_limits()
         require_free(out, overwrite=overwrite)
-        texts = {**({} if self.study is None else self.study.texts()), **(beside or {})}
+        texts: dict[str, str | bytes] = {**({} if self.study is None else self.study.texts()), **(beside or {})}
         for k, part in enumerate(self.designs):
             texts |= {str(self._place(k) / name): text for name, text in self._texts(part, formats).items()}
         data = self._saved(out, [*texts, "excitation.json"])
@@ -297,8 +301,8 @@ class Excitation:
 
         def fill(made: Path) -> None:
             for name, text in texts.items():
-                (made / name).parent.mkdir(exist_ok=True)
-                (made / name).write_text(text, encoding="utf-8")
+                (made / name).parent.mkdir(parents=True, exist_ok=True)
+                (made / name).write_bytes(text if isinstance(text, bytes) else text.encode())
 
         replace_folder(out, fill)
         return data
@@ -324,9 +328,19 @@ class Excitation:
     def _place(self, k: int) -> Path:
         return Path() if len(self.designs) == 1 else Path(f"segment_{k + 1}")
 
-    def _texts(self, part: Design, formats: Sequence[str]) -> dict[str, str]:
+    def _texts(self, part: Design, formats: Sequence[str]) -> dict[str, str | bytes]:
         """All files of one trajectory, by name."""
-        written = Written(part.trajectory, self.joints, part.problem.rate, self.warning, self.robot.name)
+        is_replay = any(FORMATS[one].is_replay for one in formats)
+        servos = next((limit.drive for limit in part.problem.limits if isinstance(limit, DutyLimit)), None)
+        written = Written(
+            part.trajectory,
+            self.joints,
+            part.problem.rate,
+            self.warning,
+            self.robot.name,
+            ReplayNumbers.of(self.robot, self.settings.replay) if is_replay else None,
+            None if servos is None else servos.commands,
+        )
         slower = {percent: part.trajectory.at_speed(percent / 100) for percent in SLOWER_SPEEDS}
         others = {
             f"trajectory_{percent}_percent": replace(written, motion=motion)

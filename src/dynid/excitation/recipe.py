@@ -25,6 +25,7 @@ from dynid.excitation.problem import ExcitationProblem
 from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.stated_problem import measured_information, moving_of, problem_of
 from dynid.findings import Finding
+from dynid.logs import Servo
 from dynid.model import Coulomb, DynamicModel, Term, Viscous, findings_on_default, known_model
 from dynid.robot import Robot, as_robot, without_gripper
 from dynid.settings import checked
@@ -42,6 +43,9 @@ class ExcitationThresholds:
     """Change of the criterion (for the condition number: of its logarithm) below which segments end: 5 % less condition
     number is not worth another run of the robot. By judgement; not calibrated."""
 
+    servo_rate: float = 30.0
+    """Rate [Hz] at which servos are commanded and logged, where none is stated: that of LeRobot. By judgement."""
+
 
 THRESHOLDS = ExcitationThresholds()
 
@@ -53,6 +57,7 @@ def excite(
     settings: ExcitationSettings | Mapping[str, Any] | None = None,
     known_values: Mapping[str, float] | None = None,
     known: Sequence[Factors] = (),
+    servo: Servo | Mapping[str, Any] | None = None,
     lock: Mapping[str, float] | Iterable[str] = (),
     move: Iterable[str] = (),
     time_limit: float = 20.0,
@@ -71,6 +76,8 @@ def excite(
         settings: Keys of `[excitation]`: the trajectory, the criterion and the limits.
         known_values: Values of parameters that are known beforehand, by name or pattern.
         known: Factors of logs that exist already: the trajectories are designed for what these leave uncertain.
+        servo: The servos that move the robot, as `[control.servo]` states them: motions stay within their speed and
+            torque curve, and their rate is 30 Hz where none is stated.
         lock: Joints, by name or number, that are held still, with their positions [rad or m]; zero when only named.
         move: Joints of a gripper that move all the same. Otherwise grippers are locked, with a finding; where factors
             are known, all joints move that moved there.
@@ -90,7 +97,8 @@ def excite(
         NoMotionError: If the limits leave no room.
     """
     require_time(time_limit)
-    stated = checked(ExcitationSettings, settings, **changes)
+    stated = with_rate_of(servo, checked(ExcitationSettings, settings, **changes))
+    law = None if servo is None else checked(Servo, servo, "servo")
     _require_one_kind(stated, segments, block_triangular)
     begin = time.monotonic()
     loaded, held = with_grippers_held(as_robot(robot, lock=lock), stated, move, known)
@@ -99,7 +107,7 @@ def excite(
         _require_nothing_else(known, segments, block_triangular)
         stated, loaded, terms, known_values = carried.settings(stated), carried.robot, (), carried.known_values
     model, assumed = _with_friction(known_model(loaded, terms, known_values or {}), stated)
-    problem, findings = problem_of(model, stated, known, known_values)
+    problem, findings = problem_of(model, stated, known, known_values, law)
     prepared = time.monotonic() - begin
     warm_up(problem)
     moving = moving_of(stated, loaded) or [True] * loaded.nv
@@ -120,6 +128,13 @@ def excite(
     else:
         found = iter([design(problem, **options)])
     return _with_expectations(stated, known, tuple(found), noticed, begin, carried=carried)
+
+
+def with_rate_of(servo: Servo | Mapping[str, Any] | None, settings: ExcitationSettings) -> ExcitationSettings:
+    """Settings with the rate at which servos are commanded and logged, where none is stated."""
+    if servo is None or "rate" in settings.model_fields_set:
+        return settings
+    return settings.model_copy(update={"rate": THRESHOLDS.servo_rate})
 
 
 def _require_nothing_else(known: Sequence[Factors], segments: int, block_triangular: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, Field, model_validator
 
 from dynid.excitation.balance.balance_settings import BalanceSettings
+from dynid.excitation.replay_settings import ReplaySettings
 from dynid.settings import Count, Name, Number, PerJoint, Positive, Table
 
 Vector = tuple[Number, Number, Number]
@@ -132,6 +133,7 @@ class ExcitationSettings(Table):
     position_noise: JointLimit | None = None
     amplitude: JointLimit | None = None
     balance: BalanceSettings | None = None
+    replay: ReplaySettings = ReplaySettings()
 
     @property
     def posture_criterion(self) -> str:

@@ -17,6 +17,9 @@ from dynid.excitation.limits.clearance_limit import ClearanceLimit
 from dynid.excitation.limits.frame_limits import BoxLimit, FramePoint, SpeedLimit
 from dynid.excitation.limits.joint_bounds import AmplitudeLimit, JointBounds
 from dynid.excitation.limits.limit import Limit
+from dynid.excitation.limits.log_rate import LogRateLimit
+from dynid.excitation.limits.servo_drive import ServoDrive
+from dynid.excitation.limits.servo_limits import CommandLimit, DutyLimit
 from dynid.excitation.limits.stated import (
     joint_limits,
     per_joint,
@@ -32,6 +35,7 @@ from dynid.excitation.settings import ExcitationSettings
 from dynid.excitation.stated_family import stated_family
 from dynid.excitation.trajectories.family import JERK, Family
 from dynid.findings import Finding
+from dynid.logs import Servo
 from dynid.model import BaseParameters, DynamicModel, known_base, matching
 from dynid.robot import Limits, Robot
 
@@ -75,6 +79,10 @@ class StatedMotionThresholds:
     samples_a_harmonic: int = 30
     """Samples of a design for each harmonic: fifteen for each extreme of the fastest. By judgement; not calibrated."""
 
+    servo_margin: float = 0.2
+    """Margin of a motion from which unknown friction of servos is not remarked: gears of small servos take 10 to 30 %
+    of the stall torque. By judgement."""
+
 
 THRESHOLDS = StatedMotionThresholds()
 
@@ -84,6 +92,7 @@ def problem_of(
     settings: ExcitationSettings | None = None,
     known: Sequence[Factors] = (),
     known_values: Mapping[str, float] | None = None,
+    servo: Servo | None = None,
 ) -> tuple[ExcitationProblem, list[Finding]]:
     """The design problem that settings state for a model, and what was noticed.
 
@@ -92,6 +101,7 @@ def problem_of(
         settings: The trajectory, the criterion and the limits.
         known: Factors of logs that exist already.
         known_values: Values of parameters that are known beforehand.
+        servo: The servos that move the robot; None for other drives.
 
     Raises:
         InvalidRequestError: If the robot cannot be excited so, or what is stated contradicts itself.
@@ -114,6 +124,9 @@ def problem_of(
     require_posture(posture, limits, robot, (1.0 - settings.margin) / reach[0])
     _require_jerks(family, limits, robot)
     others, findings = _other_limits(settings, robot, bounds, limits)
+    if servo is not None:
+        more, unknown = _limits_of_servos(model, servo, settings, family, limits, known_values or {})
+        others, findings = (*others, *more), [*findings, *unknown]
     require_home(settings.home, limits, robot)
     grid = Grid.of(_free(settings, family, posture, robot), samples)
     clear, noticed = _clearance(settings, robot, limits, grid)
@@ -215,6 +228,25 @@ def _other_limits(
         corners = np.array(box.lower), np.array(box.upper)
         found.append(BoxLimit(FramePoint.of(robot, box.frame), *corners).tightened(part))
     return tuple(found), findings
+
+
+def _limits_of_servos(
+    model: DynamicModel,
+    servo: Servo,
+    settings: ExcitationSettings,
+    family: Family,
+    limits: Sequence[Limits],
+    known: Mapping[str, float],
+) -> tuple[tuple[Limit, ...], list[Finding]]:
+    """The speed and torque curve of servos, their commands, and how fast a motion may be for their log."""
+    part = (1.0 - settings.margin) * THRESHOLDS.between_samples
+    drive = ServoDrive.of(model, servo, known, settings.rate)
+    shown = LogRateLimit.of(family, settings.rate)
+    joints, unknown = model.robot.independent_joints, list[Finding]()
+    smooth = [one.name for one, size in zip(joints, drive.loss.fixed, strict=True) if not size]
+    if smooth and settings.margin < THRESHOLDS.servo_margin:
+        unknown.append(Finding.of("servo-friction-unknown", "torques", joints=smooth))
+    return (DutyLimit(drive).tightened(part), CommandLimit.of(drive, limits).tightened(part), shown), unknown
 
 
 def _clearance(

@@ -6,7 +6,7 @@ A trajectory that violates limits carries a warning, which every format puts whe
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,9 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
+from dynid.excitation.lerobot_files import data_set_files
+from dynid.excitation.replay_frames import Commands, ReplayFrames, ReplayNumbers, problem_of_rate
+from dynid.excitation.replay_settings import ReplaySettings
 from dynid.excitation.stated_family import family_data
 from dynid.excitation.trajectories.family import ParametricTrajectory
 from dynid.excitation.trajectories.fourier import Fourier
@@ -51,6 +54,8 @@ class Written:
         rate: Sampling rate [Hz] of formats that hold samples.
         warning: What whoever runs it must know; empty where all limits are kept.
         robot: Name of the robot, for headers.
+        numbers: What the numbers of a replay stand for; None where there is to be none.
+        commands: Commands under which servos follow the motion; its positions where None.
     """
 
     motion: Moves
@@ -58,6 +63,8 @@ class Written:
     rate: float
     warning: str = ""
     robot: str = ""
+    numbers: ReplayNumbers | None = None
+    commands: Commands | None = None
 
 
 @dataclass(frozen=True)
@@ -65,23 +72,43 @@ class Format:
     """A format of trajectory files.
 
     Attributes:
-        suffix: How the names of its files end.
-        text: Writes a motion.
+        suffix: How the name of its file ends, or of the first of several.
+        text: Writes a motion; None for formats of several files.
         meaning: What it is for.
         any_motion: Whether it holds samples of any motion: slower runs, and the ways from and to home, are written,
             too. Others hold the coefficients of the trajectory itself.
         refuses: Why it cannot be written for a robot and a family; empty where it can.
+        files: Writes a motion as several files, by the ends of their names; None for formats of one.
     """
 
     suffix: str
-    text: Callable[[Written], str]
+    text: Callable[[Written], str] | None
     meaning: str
     any_motion: bool = False
     refuses: Callable[[Robot, str], str] = lambda _robot, _family: ""
+    files: Callable[[Written], Mapping[str, str | bytes]] | None = None
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether it has frames at whole rates, in an arm's own numbers."""
+        return self.files is not None
+
+    def of(self, name: str, written: Written) -> dict[str, str | bytes]:
+        """The files of a motion of some name, such as "trajectory", by their names."""
+        if self.files is not None:
+            return {f"{name}_{end}": content for end, content in self.files(written).items()}
+        assert self.text is not None  # a format writes one file or several
+        return {f"{name}{self.suffix}": self.text(written)}
 
 
 def require_formats(
-    names: Iterable[str], robot: Robot | None = None, family: str = Fourier.name, *, holds_samples: bool = False
+    names: Iterable[str],
+    robot: Robot | None = None,
+    family: str = Fourier.name,
+    *,
+    holds_samples: bool = False,
+    rate: float | None = None,
+    replay: ReplaySettings | None = None,
 ) -> tuple[str, ...]:
     """Names of formats, each once.
 
@@ -91,6 +118,8 @@ def require_formats(
         family: The family of the trajectories.
         holds_samples: Whether only formats that hold samples suit the motion, as one that stops between its parts. Of
             the formats by default these are meant then.
+        rate: Sampling rate [Hz]; any when None.
+        replay: What the numbers of replays stand for; not looked at when None.
 
     Raises:
         UnknownNameError: If there is no such format.
@@ -106,9 +135,20 @@ def require_formats(
         if holds_samples and not FORMATS[name].any_motion:
             sampled = ", ".join(key for key, form in FORMATS.items() if form.any_motion)
             problem = f"holds coefficients, which this motion has not ({sampled} hold samples)"
+        if FORMATS[name].is_replay:
+            _require_replay(name, robot, rate, replay)
         if problem:
             raise InvalidRequestError(f"the format {name} {problem}; leave it out")
     return chosen
+
+
+def _require_replay(name: str, robot: Robot | None, rate: float | None, replay: ReplaySettings | None) -> None:
+    """Refuse a rate that is none of a replay, and joints whose numbers are not known."""
+    problem = "" if rate is None else problem_of_rate(rate)
+    if problem:
+        raise InvalidRequestError(f"the format {name} {problem}")
+    if robot is not None and replay is not None:
+        ReplayNumbers.of(robot, replay)
 
 
 def require_free(folder: Path, *, overwrite: bool) -> None:
@@ -274,11 +314,52 @@ def _no_urscript(robot: Robot, family: str) -> str:
     return f"is for arms of six revolute joints, and '{robot.name}' is none"
 
 
+def _frames(written: Written) -> ReplayFrames:
+    if written.numbers is None:
+        raise InvalidRequestError("what a replay's numbers stand for is not known; save the excitation, or write csv")
+    return ReplayFrames.of(written.motion, written.rate, written.numbers, written.commands)
+
+
+def actions_files(written: Written) -> dict[str, str | bytes]:
+    """The commands of a replay as plain files: a table, and JSON with what its numbers stand for."""
+    frames = _frames(written)
+    return {"actions.csv": frames.csv(written.warning), "actions.json": frames.json(written.warning)}
+
+
+def _lerobot_files(version: str) -> Callable[[Written], dict[str, str | bytes]]:
+    folder = "lerobot" if version == "v3.0" else "lerobot2"
+
+    def files(written: Written) -> dict[str, str | bytes]:
+        found = data_set_files(_frames(written), _plain(written.warning) or "exciting motion", version=version)
+        title = f"# Exciting motion for {_plain(written.robot or 'a robot')}\n\nActions for `lerobot-replay`.\n"
+        card = f"{title}\n**WARNING: {_plain(written.warning)}**\n" if written.warning else title
+        return {f"{folder}/{path}": content for path, content in {"README.md": card, **found}.items()}
+
+    return files
+
+
 FORMATS: dict[str, Format] = {
     "csv": Format(".csv", csv_text, "t, q_JOINT, v_JOINT, a_JOINT at the sampling rate", any_motion=True),
     "json": Format(".json", json_text, "the coefficients: exact positions and derivatives at any time"),
     "ros": Format(".yaml", ros_text, "a ROS trajectory_msgs/JointTrajectory message", any_motion=True),
     "urscript": Format(".script", urscript_text, "a program for UR arms", refuses=_no_urscript),
+    "lerobot": Format(
+        "_lerobot/meta/info.json",
+        None,
+        "a LeRobot data set of version 3.0 for lerobot-replay",
+        any_motion=True,
+        files=_lerobot_files("v3.0"),
+    ),
+    "lerobot2": Format(
+        "_lerobot2/meta/info.json",
+        None,
+        "the same in version 2.1",
+        any_motion=True,
+        files=_lerobot_files("v2.1"),
+    ),
+    "actions": Format(
+        "_actions.csv", None, "the commands of a replay as CSV and JSON", any_motion=True, files=actions_files
+    ),
 }
 """Formats by the names that users write. To add one, write its function above and a line here."""
 
@@ -295,9 +376,15 @@ def _plain(text: str) -> str:
     return line.replace('"', "'").encode("ascii", "replace").decode()
 
 
-def texts_of(formats: Sequence[str], trajectory: Written, others: Iterable[tuple[str, Written]] = ()) -> dict[str, str]:
+def texts_of(
+    formats: Sequence[str], trajectory: Written, others: Iterable[tuple[str, Written]] = ()
+) -> dict[str, str | bytes]:
     """The files of a trajectory by name, in some formats; others, by name, are written where a format holds samples."""
-    made = {f"trajectory{FORMATS[name].suffix}": FORMATS[name].text(trajectory) for name in formats}
+    made: dict[str, str | bytes] = {}
+    for name in formats:
+        made |= FORMATS[name].of("trajectory", trajectory)
     sampled = [FORMATS[name] for name in formats if FORMATS[name].any_motion]
-    made |= {f"{name}{form.suffix}": form.text(other) for name, other in others for form in sampled}
+    for name, other in others:
+        for form in sampled:
+            made |= form.of(name, other)
     return made

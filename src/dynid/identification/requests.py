@@ -19,7 +19,7 @@ from dynid.identification.result import Result, ResultError
 from dynid.identification.result_files import load_result
 from dynid.identification.standing_requests import asks_for_balance, excite_standing
 from dynid.identification.task import robot_of, task_of
-from dynid.logs import Control, Log, Processing, transmission_of
+from dynid.logs import Control, Log, Processing, Servo, transmission_of
 from dynid.model import Term, is_auto
 from dynid.robot import Robot, as_robot, load_robot
 from dynid.settings import checked
@@ -61,7 +61,8 @@ def excite(
         return excite_commands(source, terms, **options)
     if isinstance(source, Robot) or not is_experiment(source):
         return excite_robot(source, terms, **options)
-    keys = {key: options.pop(key) for key in tuple(options) if key in (*ExcitationSettings.model_fields, "lock")}
+    of_experiment = (*ExcitationSettings.model_fields, "lock", "servo")
+    keys = {key: options.pop(key) for key in tuple(options) if key in of_experiment}
     return excite_experiment(experiment_to_excite(str(source), terms, **keys), options.pop("known", ()), **options)
 
 
@@ -215,6 +216,7 @@ def experiment_to_excite(
     terms: str | Sequence[str | Term] = (),
     *,
     lock: Mapping[str, float | None] | Iterable[str] = (),
+    servo: Servo | Mapping[str, Any] | None = None,
     exact_frames: bool = False,
     **changes: Any,
 ) -> Experiment:
@@ -225,6 +227,7 @@ def experiment_to_excite(
         terms: Friction and actuator terms of a robot.
         lock: Joints to hold still, with their positions [rad or m] (at zero, or the limit nearest to it, where None),
             besides those that the experiment locks.
+        servo: The servos that move the robot; those of the experiment when None.
         exact_frames: Keep right angles that the robot's file rounds; see `load_robot`.
         changes: Keys of `[excitation]` that replace the experiment's, where they are not None.
 
@@ -239,8 +242,13 @@ def experiment_to_excite(
     wanted: dict[str, float | None] = dict(lock) if isinstance(lock, Mapping) else dict.fromkeys(lock)
     robot = robot_of(experiment) if None in wanted.values() else None
     held = {name: robot.joint(name).limits.rest if robot and at is None else at for name, at in wanted.items()}
+    if "replay" in given:
+        given["replay"] = {**stated.get("replay", {}), **_stated_settings(given["replay"])}
     excitation = checked_table(ExcitationSettings, {**stated, **given})
-    return experiment.model_copy(update={"excitation": excitation, "lock": {**experiment.lock, **held}})
+    update: dict[str, Any] = {"excitation": excitation, "lock": {**experiment.lock, **held}}
+    if servo is not None:
+        update["control"] = experiment.control.model_copy(update={"servo": checked(Servo, servo, "servo")})
+    return experiment.model_copy(update=update)
 
 
 def robot_to_excite(experiment: Experiment, move: Iterable[str] = ()) -> Robot:
@@ -259,6 +267,7 @@ def excite_experiment(experiment: Experiment, known: Sequence[Factors | Path] = 
     Raises:
         ResultError: If a folder holds no result, or one of another model; says in which respect.
     """
+    options.setdefault("servo", experiment.control.servo)
     return excite_robot(
         robot_of(experiment),
         experiment.terms,

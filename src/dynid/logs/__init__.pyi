@@ -27,7 +27,7 @@ from .readers.messages import Topic, listed
 from .readers.source import Progress, RecordingError, Source, silent
 from .rests import Rests, find_rests
 from .same_motion import at_same_times
-from .servo import SERVO_LIMITS, Servo
+from .servo import SERVO_LIMITS, Servo, ServoLaw
 from .settings import COMMANDS, Control, Drive, LoadTable, LogSource, Processing, Quantity
 from .sources import read_source
 from .stored_log import LONG_LOG, StoredLog
@@ -63,6 +63,7 @@ __all__ = [
     "RecordingError",
     "Rests",
     "Servo",
+    "ServoLaw",
     "Source",
     "Speeds",
     "Stance",

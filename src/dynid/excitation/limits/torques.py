@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ from dynid.errors import InvalidRequestError
 from dynid.excitation.limits.limit import Check, Limit, both_sides
 from dynid.excitation.motion import Motion
 from dynid.excitation.trajectories.moves import MovesSmoothly
-from dynid.model import BaseParameters, DynamicModel, RowLayout, Slopes, find_base_parameters, layout_slopes
+from dynid.model import BaseParameters, DynamicModel, Role, RowLayout, Slopes, find_base_parameters, layout_slopes
 from dynid.robot import JointKind, Robot
 
 _AT_A_TIME = 2000
@@ -27,9 +27,12 @@ class PriorTorques:
 
     Attributes:
         robot: The robot.
+        stated: Armature, viscous and Coulomb friction that are known otherwise, by role, shape (nv,); NaN where the
+            file's values hold.
     """
 
     robot: Robot
+    stated: Mapping[Role, Array] = field(default_factory=dict)
 
     @cached_property
     def _base(self) -> BaseParameters:
@@ -42,16 +45,21 @@ class PriorTorques:
 
     @cached_property
     def _damping(self) -> Array:
-        return frozen([joint.dynamics.damping or 0.0 for joint in self.robot.independent_joints])
+        return self._of_joints(Role.VISCOUS, [joint.dynamics.damping for joint in self.robot.independent_joints])
 
     @cached_property
     def _armature(self) -> Array:
-        return frozen([joint.dynamics.armature or 0.0 for joint in self.robot.independent_joints])
+        return self._of_joints(Role.ARMATURE, [joint.dynamics.armature for joint in self.robot.independent_joints])
 
     @cached_property
     def friction(self) -> Array:
         """Coulomb friction of each coordinate [N m or N], shape (nv,)."""
-        return frozen([joint.dynamics.friction or 0.0 for joint in self.robot.independent_joints])
+        return self._of_joints(Role.COULOMB, [joint.dynamics.friction for joint in self.robot.independent_joints])
+
+    def _of_joints(self, role: Role, of_file: Sequence[float | None]) -> Array:
+        values = np.array([value or 0.0 for value in of_file])
+        stated = self.stated.get(role, np.full(len(values), np.nan))
+        return frozen(np.where(np.isfinite(stated), stated, values))
 
     @cached_property
     def _all_rows(self) -> RowLayout:
