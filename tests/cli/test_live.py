@@ -27,6 +27,7 @@ from dynid.errors import InvalidRequestError
 from dynid.logs.streams.packets import binary_packet, json_packet
 from dynid.logs.streams.samples import Sample
 from tests.browser import ARGUMENTS, CHROMIUM, WIDTHS, needs_chromium
+from tests.changed_arms import parameters, recording, with_payload
 from tests.verdict_cases import motion
 
 UR5 = dynid.load_robot("builtin:ur5")
@@ -251,6 +252,52 @@ def test_the_command_replays_records_and_says_what_to_do_next(tmp_path: Path) ->
     assert "Next: keep the samples next time: --record run.npz" in shown.stdout
 
 
+@pytest.fixture(scope="module")
+def picked_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An arm that picks up 1 kg after 32 s."""
+    arm = dynid.DynamicModel("builtin:spatial_3r", ["viscous", "coulomb", "offset"])
+    t, q, _, _, tau = recording(arm, [(32.0, parameters(arm)), (6.0, with_payload(arm, 1.0))])
+    path = tmp_path_factory.mktemp("picked") / "run.csv"
+    columns = {"t": t} | {f"q_{k}": q[:, k] for k in range(3)} | {f"tau_{k}": tau[:, k] for k in range(3)}
+    pl.DataFrame(columns).write_csv(path)
+    return path
+
+
+CHANGES = ["--terms", "viscous,coulomb,offset", "--speed", "inf", "--learning", "10", "--no-browser"]
+
+
+def test_changes_are_told_when_they_are_noticed(picked_up: Path) -> None:
+    arguments = ["live", "builtin:spatial_3r", "--replay", str(picked_up), *CHANGES]
+    done = CliRunner().invoke(app, [*arguments, "--json"])
+    assert done.exit_code == 0, done.output
+    changes = json.loads(done.stdout)["changes"]
+    assert [alarm["cause"] for alarm in changes["alarms"]] == ["payload"]
+    assert 32.0 < changes["alarms"][0]["seconds"] < 33.5
+    assert "Change: " in done.stderr
+    none = CliRunner().invoke(app, [*arguments, "--json", "--learning", "0"])
+    assert json.loads(none.stdout)["changes"]["learned"] is None
+
+
+@needs_chromium
+def test_a_change_is_shown_on_the_page(picked_up: Path) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    thresholds = dynid.ChangeThresholds(learning=10.0)
+    arm = dynid.load_robot("builtin:spatial_3r")
+    terms = ["viscous", "coulomb", "offset"]
+    with (
+        dynid.live(arm, terms, replay=picked_up, speed=20.0, changes=thresholds) as shown,
+        sync_api.sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        try:
+            seen = browser.new_page(color_scheme="dark")
+            seen.goto(shown.address)
+            seen.wait_for_selector("#changes.alarm #change:has-text('a payload was picked up')")
+            until(lambda: seen.evaluate("document.querySelectorAll('#evidence .alarm').length") == 1)
+        finally:
+            browser.close()
+
+
 def test_experiments_say_which_columns_are_followed(tmp_path: Path) -> None:
     log = moved(2.0)
     pl.DataFrame(
@@ -293,6 +340,8 @@ def test_experiments_say_which_columns_are_followed(tmp_path: Path) -> None:
         (["--udp", "127.0.0.1:0", "--record", "run.csv"], ".npz"),
         (["--udp", "127.0.0.1:0", "--cutoff", "-1"], "positive"),
         (["--udp", "127.0.0.1:0", "--terms", "glue"], "glue"),
+        (["--udp", "127.0.0.1:0", "--learning", "-1"], "learning"),
+        (["--udp", "127.0.0.1:0", "--forgetting", "0"], "forgetting"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_words(arguments: list[str], words: str) -> None:

@@ -16,6 +16,7 @@ from dynid.logs.floating_body import contact_torques
 from dynid.logs.streams.inbox import Counts
 from dynid.logs.streams.samples import Sample
 from dynid.model import DynamicModel, Observed
+from tests.changed_arms import parameters, recording, with_payload
 from tests.verdict_cases import motion
 
 UR5 = dynid.load_robot("builtin:ur5")
@@ -147,6 +148,36 @@ def test_what_holds_a_free_base_must_be_said() -> None:
         LiveSamples(model, {"left_hoof": None})
     with pytest.raises(InvalidRequestError, match="--floating"):
         LiveSamples(DynamicModel(UR5), {"forearm_link": None})
+
+
+def test_changes_are_shown_with_their_evidence() -> None:
+    arm = DynamicModel("builtin:spatial_3r", ["viscous", "coulomb", "offset"])
+    t, q, _, _, tau = recording(arm, [(32.0, parameters(arm)), (6.0, with_payload(arm, 1.0))])
+    stream = Stream(arm, changes=dynid.ChangeThresholds(learning=10.0))
+    live = LiveSession(stream, LiveSamples(arm), checks_collisions=False)
+    assert live.state(Counts()).changes.learned == 0.0
+    seen = []
+    for k in range(0, len(t), 50):
+        part = [Sample(*row) for row in zip(t[k : k + 50].tolist(), q[k : k + 50], tau[k : k + 50], strict=True)]
+        live.include([(sample, False) for sample in part])
+        seen.append(live.state(Counts()).changes)
+    last = seen[-1]
+    assert [one.learned for one in seen] == sorted(one.learned for one in seen)  # type: ignore[type-var]
+    assert last.learned == 1.0
+    assert [(alarm.cause, alarm.place) for alarm in last.alarms] == [("payload", arm.robot.links[-1].name)]
+    before = [level for time, level in last.course if time < 32.0]
+    assert len(before) > 5
+    assert max(before) < 1.0 < max(level for _, level in last.course)  # type: ignore[type-var]
+    assert last.to_dict()["alarms"][0]["cause"] == "payload"
+    assert LiveSession(Stream(arm, changes=None), live.samples).state(Counts()).changes.learned is None
+
+
+def test_courses_of_peaks_keep_them() -> None:
+    course = Course(keeps_peaks=True)
+    for k in range(10_000):
+        course.add(0.25 * k, 100.0 if k == 5001 else 1.0)
+    assert len(course.points) <= MOST_POINTS
+    assert [value for _, value in course.points].count(100.0) == 1
 
 
 def test_the_course_has_its_ends_and_never_many_points() -> None:

@@ -42,6 +42,9 @@ def live(
     cutoff: Annotated[
         float, typer.Option(help="Cut-off [Hz] of the causal filter, below half the sampling rate.")
     ] = 20.0,
+    learning: Annotated[
+        float, typer.Option(help="Motion [s] that shows what is normal, before changes raise alarms; 0 for none.")
+    ] = 30.0,
     record: Annotated[Path | None, typer.Option(help="Write the samples to this .npz file at the end.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the recording if it exists.")] = False,
     seconds: Annotated[str, typer.Option(help="End by itself after so long [s].")] = "",
@@ -61,12 +64,15 @@ def live(
 
         from dynid.cli.live_view import live as show
         from dynid.errors import InvalidRequestError
+        from dynid.estimation.streams.change_thresholds import ChangeThresholds
 
         if follow is None and not udp and replay is None:
             raise InvalidRequestError(
                 "there is nothing to look at; give --follow FILE, --udp 127.0.0.1:5005 or --replay LOG"
             )
         bodies: dict[str, Any] = dict.fromkeys(words(*contact)) | dict.fromkeys(words(*plate), np.eye(4))
+        if not learning >= 0.0:
+            raise InvalidRequestError(f"a time of learning of {learning:g} s makes no sense; give 30, or 0 for none")
         limit = number("--seconds", seconds) if seconds else float("inf")
         page = show(
             source,
@@ -81,6 +87,7 @@ def live(
             floating_base=floating,
             forgetting=forgetting,
             cutoff=cutoff,
+            changes=ChangeThresholds(learning=learning) if learning else None,
             record=record,
             overwrite=force,
             host=host,
@@ -91,7 +98,9 @@ def live(
             typer.echo(f"Open {page.address} in a browser; Ctrl-C ends.", err=json_output)
             if not no_browser:
                 webbrowser.open(page.address)
-            page.wait(limit, until_end=json_output)
+            page.wait(
+                limit, until_end=json_output, on_alarm=lambda alarm: typer.echo(f"Change: {alarm}", err=json_output)
+            )
         except KeyboardInterrupt:
             pass
         finally:
@@ -117,6 +126,9 @@ def show_end(page: LivePage, source: str) -> None:
         for name, share in state.segments.items():
             table.add_row(name, "not identifiable" if share is None else f"{100 * share:.0f} %")
         output.print(table)
+    settled = [alarm for alarm in page.alarms if alarm.is_settled]
+    if settled:
+        output.print("Changes:", *(f"  {alarm}" for alarm in settled), sep="\n")
     ignored = ", ".join(f"{kind} {count}" for kind, count in state.counts["malformed"].items())
     lost = ", ".join(f"{name} {state.counts[name]}" for name in ("late", "dropped", "gaps") if state.counts[name])
     if ignored or lost:

@@ -15,6 +15,7 @@ import numpy as np
 from dynid.cli.page_guard import PageGuard
 from dynid.cli.page_server import PageServer
 from dynid.errors import DynidError
+from dynid.estimation.streams.alarms import Alarm
 from dynid.estimation.streams.stream_estimate import StreamEstimate
 from dynid.identification import LiveSession, LiveState
 from dynid.logs.streams import Inbox, MalformedSampleError, Recorder, Sample
@@ -102,6 +103,11 @@ class LivePage:
         """What is determined so far."""
         return self._session.estimate
 
+    @property
+    def alarms(self) -> tuple[Alarm, ...]:
+        """The changes that were noticed so far."""
+        return self._session.alarms
+
     def start(self) -> LivePage:
         """Show the page, and take samples from now on."""
         self._publish()
@@ -146,21 +152,33 @@ class LivePage:
             return False
         return self._inbox.put(sample)
 
-    def wait(self, seconds: float = np.inf, *, until_end: bool = False) -> None:
+    def wait(
+        self,
+        seconds: float = np.inf,
+        *,
+        until_end: bool = False,
+        on_alarm: Callable[[Alarm], object] = lambda _: None,
+    ) -> None:
         """Wait, and raise what went wrong meanwhile.
 
         Args:
             seconds: How long at most [s].
             until_end: Whether to wait no longer than samples come.
+            on_alarm: Called with each change that is noticed, and again once its cause is settled.
 
         Raises:
             DynidError: If the source cannot go on.
         """
-        end = time.monotonic() + seconds
+        end, told = time.monotonic() + seconds, self.alarms
         while time.monotonic() < end and not self._stop.is_set():
             if self._problem is not None:
                 raise self._problem
-            if until_end and self._inbox.is_done and self._changed.is_set():
+            is_over, now = self._inbox.is_done and self._changed.is_set(), self.alarms
+            for alarm in now:
+                if alarm not in told:
+                    on_alarm(alarm)
+            told = now
+            if until_end and is_over:
                 return
             self._stop.wait(min(0.1, max(end - time.monotonic(), 0.0)))
 

@@ -14,6 +14,7 @@ from dynid.cli.live_page import LivePage, Source
 from dynid.cli.page_guard import HOST, PageGuard
 from dynid.errors import InvalidRequestError
 from dynid.estimation.streams.causal_filter import CausalFilter
+from dynid.estimation.streams.change_thresholds import THRESHOLDS, ChangeThresholds
 from dynid.experiment import read_log
 from dynid.experiment.log_files import guessed_source
 from dynid.files import FileKind, kind_of, use_of
@@ -65,6 +66,7 @@ def live(
     forgetting: float | None = None,
     noise: float | Sequence[float] | Mapping[str, float] | None = None,
     cutoff: float = 20.0,
+    changes: ChangeThresholds | None = THRESHOLDS,
     record: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     host: str = HOST,
@@ -95,6 +97,7 @@ def live(
         noise: Standard deviation of the errors of each row [N m or N]; found from residuals when None.
         cutoff: Cut-off frequency [Hz] of the causal filter that makes velocities and accelerations: a few times above
             the motion, below half the sampling rate.
+        changes: When changes, such as payloads and friction, raise an alarm; nothing is watched when None.
         record: An NPZ file that the samples are written to at the end.
         overwrite: Whether that file may be replaced.
         host: The address to serve the page at. Others than 127.0.0.1 need a token.
@@ -122,7 +125,8 @@ def live(
     resting = stance if stance is not None else _stated_stance(log if log is not None else subject.source)
     held = Stance(resting) if isinstance(resting, str) else resting
     samples = LiveSamples(subject.dynamics, plates, held, subject.drive)
-    stream = Stream(subject.model, forgetting=forgetting, noise=noise, causal_filter=CausalFilter(cutoff, 0.5 * cutoff))
+    both = CausalFilter(cutoff, 0.5 * cutoff)
+    stream = Stream(subject.model, forgetting=forgetting, noise=noise, causal_filter=both, changes=changes)
     session, inbox = LiveSession(stream, samples), streams.Inbox()
     recorder = None if record is None else streams.Recorder(Path(record), samples.form, overwrite=overwrite)
     outside = token if udp is not None and not streams.Address.of(udp).is_loopback else None

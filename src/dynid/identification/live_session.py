@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.estimation.streams.alarms import Alarm
 from dynid.estimation.streams.stream_estimate import StreamEstimate
 from dynid.excitation import Movement, NextMotion, Proposals, own_collisions
 from dynid.identification.live_samples import LiveSamples
-from dynid.identification.live_state import Course, LiveState, NextStep, RowState
+from dynid.identification.live_state import MOST_SHOWN, ChangeState, Course, LiveState, NextStep, RowState
 from dynid.identification.proposal_words import no_proposal, words_of_proposals
 from dynid.identification.stream import Stream
 from dynid.logs.streams import Counts, Sample
@@ -47,7 +48,7 @@ class LiveSession:
         self.proposals: Proposals | None = None
         self._next = NextMotion(stream.base, own_collisions(self.robot) if checks_collisions else None)
         self._lock = threading.Lock()
-        self._course = Course()
+        self._course, self._evidence = Course(), Course(keeps_peaks=True)
         self._arrived: deque[tuple[float, int]] = deque()
         self._last: Array | None = None
         self._time = -math.inf
@@ -122,6 +123,7 @@ class LiveSession:
         """What is determined at this moment; some milliseconds of work."""
         with self._lock:
             found, squares = self.stream.estimate, self.information()[1]
+            changes = self._changes()
         is_full = found.rank == len(found.names) and math.isfinite(found.condition_number)
         seconds = found.seconds if math.isfinite(found.seconds) else 0.0
         if found.samples:
@@ -143,8 +145,26 @@ class LiveSession:
             rows=rows,
             course=list(self._course.points),
             next_step=self.next_step(),
+            changes=changes,
             counts=counts.to_dict(),
         )
+
+    def _changes(self) -> ChangeState:
+        """Whether something has changed."""
+        stream = self.stream
+        place, level = max(stream.levels.items(), key=lambda item: item[1], default=("", None))
+        last = self._evidence.points[-1][0] if self._evidence.points else -math.inf
+        for alarm in stream.alarms:
+            if alarm.seconds > last:
+                self._evidence.add(alarm.seconds, alarm.level)
+        if level is not None:
+            self._evidence.add(stream.seconds, float(level))
+        return ChangeState(stream.learned, level, place, stream.alarms[-MOST_SHOWN:], list(self._evidence.points))
+
+    @property
+    def alarms(self) -> tuple[Alarm, ...]:
+        """The changes that were noticed so far."""
+        return self.stream.alarms
 
     @property
     def estimate(self) -> StreamEstimate:

@@ -15,6 +15,7 @@ from dynid.errors import InvalidRequestError
 from dynid.estimation.factors.factors import Factors
 from dynid.estimation.factors.recursive_factors import RecursiveFactors
 from dynid.estimation.least_squares import Prior
+from dynid.estimation.streams import stream_samples as given
 from dynid.estimation.streams.alarms import Alarm
 from dynid.estimation.streams.causal_filter import CausalFilter
 from dynid.estimation.streams.change_thresholds import THRESHOLDS, ChangeThresholds
@@ -23,7 +24,6 @@ from dynid.estimation.streams.filtered_rows import FilteredRows
 from dynid.estimation.streams.residual_memory import ResidualMemory
 from dynid.estimation.streams.stream_estimate import StreamEstimate, StreamEstimator
 from dynid.estimation.streams.stream_rows import StreamRows
-from dynid.estimation.streams.stream_samples import Clock, as_rows, require_streamable, right_hand_sides, row_stds
 from dynid.estimation.streams.stream_update import StreamUpdate
 from dynid.identification.result import Result
 from dynid.logs import Contact
@@ -90,13 +90,13 @@ class Stream:
         for name, value in (("forgetting", forgetting), ("rate", rate)):
             if value is not None and not (math.isfinite(value) and value > 0.0):
                 raise InvalidRequestError(f"{name} must be a positive number, not {value}")
-        require_streamable(self.model, is_identified=self._result is not None)
+        given.require_streamable(self.model, is_identified=self._result is not None)
         self.base = model.base if isinstance(model, Result) else find_base_parameters(self.model)
         self.row_names = self.model.row_names
         self._forgetting, self._rate = forgetting, rate
         self._rows = StreamRows(self.model)
         self._factors = RecursiveFactors(self.model.names, self._rows.equations.bases)
-        stds = None if noise is None else row_stds(noise, self.row_names)
+        stds = None if noise is None else given.row_stds(noise, self.row_names)
         self._estimator = StreamEstimator(self.base, self._factors, prior, stds)
         self._filtered = FilteredRows(self._rows, causal_filter or CausalFilter())
         self._memory = ResidualMemory(len(self.row_names))
@@ -107,9 +107,9 @@ class Stream:
         """Forget all samples: the stream is as when it was made."""
         self._factors.clear()
         self._filtered.reset()
-        self._clock = Clock(self._rate)
+        self._clock = given.Clock(self._rate)
         self._counted_at, self._counted, self._arrived = math.nan, 0, 0
-        self._from_positions: bool | None = None
+        self._form = ""
         self._predictors = self._rows.predictors(np.zeros(len(self.model.names)))
         self._sure = False
         self._next_look = FIRST_LOOK
@@ -160,8 +160,8 @@ class Stream:
         return self._watch.is_watching
 
     @property
-    def learned(self) -> float:
-        """How far what is normal was learned, from 0 to 1: at 1 all changes that may happen raise alarms."""
+    def learned(self) -> float | None:
+        """How far what is normal was learned, from 0 to 1, at which all changes raise alarms; None without alarms."""
         return self._watch.learned
 
     @property
@@ -200,16 +200,16 @@ class Stream:
                 f"an update takes q, v, a, tau (and t by name), or t, q, tau; {len(signals)} signals were given"
             )
         robot = self.model.robot
-        q = as_rows(f"positions of '{robot.name}'", signals[0], robot.nq)
-        v = as_rows(f"velocities of '{robot.name}'", signals[1], robot.nv, len(q))
-        a = as_rows(f"accelerations of '{robot.name}'", signals[2], robot.nv, len(q))
-        chunk = Chunk(q, v, a, right_hand_sides(self.model, q, signals[3], contacts))
+        q = given.as_rows(f"positions of '{robot.name}'", signals[0], robot.nq)
+        v = given.as_rows(f"velocities of '{robot.name}'", signals[1], robot.nv, len(q))
+        a = given.as_rows(f"accelerations of '{robot.name}'", signals[2], robot.nv, len(q))
+        chunk = Chunk(q, v, a, given.right_hand_sides(self.model, q, signals[3], contacts))
         if robot.has_quaternions:
             chunk = checked(self.model, chunk)
         times = self._clock.times(t, len(q))
         if times is None and self._forgetting is not None:
             raise InvalidRequestError("forgetting needs time: give t with each update, or the stream's rate")
-        self._require_form(from_positions=False)
+        self._form = given.same_form(self._form, "states")
         self._clock.advance(t, len(q))
         found = []
         for at in self._parts(len(q)):
@@ -235,14 +235,14 @@ class Stream:
             InvalidRequestError: As `update`; or if samples lie too far apart for the filter.
         """
         robot = self.model.robot
-        positions = as_rows(f"positions of '{robot.name}'", q, robot.nq)
+        positions = given.as_rows(f"positions of '{robot.name}'", q, robot.nq)
         if robot.has_quaternions:
             robot.states(positions)
-        torque = right_hand_sides(self.model, positions, tau, contacts)
+        torque = given.right_hand_sides(self.model, positions, tau, contacts)
         times = self._clock.times(t, len(positions))
         if times is None or t is None:
             raise InvalidRequestError("positions need time: update(t, q, tau)")
-        self._require_form(from_positions=True)
+        self._form = given.same_form(self._form, "positions")
         self._clock.advance(t, len(positions))
         found = [self._include_positions(times[at], positions[at], torque[at]) for at in self._parts(len(positions))]
         return self._updated(found, is_single=np.ndim(q) == 1)
@@ -265,14 +265,6 @@ class Stream:
             first = last
             if self._arrived % MOST_AT_ONCE == 0:
                 self._watch.begin(self._counted_at - self._clock.first)
-
-    def _require_form(self, *, from_positions: bool) -> None:
-        if self._from_positions not in (None, from_positions):
-            raise InvalidRequestError(
-                "earlier updates were of the other form: update with q, v, a, tau each time, or with t, q, tau each "
-                "time, or reset the stream in between"
-            )
-        self._from_positions = from_positions
 
     def _include(self, rows: Array, v: Array, times: Array | None) -> tuple[Array, list[Alarm]]:
         """Include rows, which are overwritten, of samples at times [s]; residuals, (samples, rows), and alarms."""

@@ -106,17 +106,23 @@ class ChangeDetector:
 
     @property
     def learned(self) -> dict[str, float]:
-        """How long each hypothesis was learned [s], by link or joint."""
-        return {one.place: float(clock) for one, clock in zip(self.hypotheses, self._clocks, strict=True)}
+        """How long what is normal was learned [s], by link or joint; the shorter where both have one name."""
+        found: dict[str, float] = {}
+        for one, clock in zip(self.hypotheses, self._clocks.tolist(), strict=True):
+            found[one.place] = min(clock, found.get(one.place, math.inf))
+        return found
 
     @property
     def levels(self) -> dict[str, float]:
-        """What each hypothesis explains now, in parts of what raises an alarm, by link or joint; those learned."""
-        found = {}
+        """What each hypothesis explains now, in parts of what raises an alarm, by link or joint; those learned.
+
+        Where a link and a joint have one name, it is the larger.
+        """
+        found: dict[str, float] = {}
         for h, one in enumerate(self.hypotheses):
             if self._clocks[h] >= self.thresholds.learning:
-                parts = [self._explained(h, w) / self._levels[w, h] for w in range(len(self._rates))]
-                found[one.place] = max(parts) / self.thresholds.factor
+                ratios = [self._ratio(h, w) for w in range(len(self._rates))]
+                found[one.place] = max(*ratios, found.get(one.place, 0.0))
         return found
 
     def watch(self, rows: Array, steps: Array, seconds: Array, v: Array) -> Iterator[tuple[int, Alarm]]:
@@ -175,7 +181,7 @@ class ChangeDetector:
             change, interval = math.nan, (math.nan, math.nan)
         elif is_settled and abs(change) < self._least[h]:
             cause, change, interval = Cause.NOTHING, math.nan, (math.nan, math.nan)
-        level = explained / (self.thresholds.factor * self._levels[min(window, len(self._rates) - 1), h])
+        level = self._ratio(h, min(window, len(self._rates) - 1))
         if is_settled and raised is not None:
             seconds, level = raised.seconds, raised.level
         alarm = Alarm(seconds, cause, place, change, interval, is_settled, float(level))
@@ -205,6 +211,16 @@ class ChangeDetector:
         n = int(self._sizes[h])
         g = self._g[window, h, :n]
         return float(g @ np.linalg.solve(self._symmetric(window, h) + np.diag(self._penalties[h, :n]), g))
+
+    def _ratio(self, h: int, window: int) -> float:
+        """What a hypothesis explains, in parts of what raises an alarm: as `change_kernel.watch` compares them."""
+        n, thresholds = int(self._sizes[h]), self.thresholds
+        A, g = self._symmetric(window, h), self._g[window, h, :n]
+        penalties = np.diag(self._penalties[h, :n] * self._inflation(h, window))
+        doubt = float(np.sum(A * self._doubts[h, :n, :n]))
+        caution = thresholds.caution if self._state[at.CAUTIOUS] > 0.0 else 1.0
+        level = thresholds.factor * caution * (self._levels[window, h] + doubt)
+        return float(g @ np.linalg.solve(A + penalties, g)) / level
 
     def _tempered(self, h: int, window: int) -> tuple[Array, Array]:
         """The change that a hypothesis says, shape (n,), with its covariance.

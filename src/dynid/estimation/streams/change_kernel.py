@@ -1,7 +1,5 @@
 """The loop of change detection over samples, compiled with Numba where there is Numba."""
 
-from __future__ import annotations
-
 import math
 
 from dynid.estimation.streams import change_state as at

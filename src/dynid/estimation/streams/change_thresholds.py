@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+from dynid.errors import InvalidRequestError
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,12 @@ class ChangeThresholds:
 
     explained: float = 0.4
     """Share of what is unusual that a hypothesis has to explain, or the cause is unknown."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            numbers = value if isinstance(value, tuple) else (value,)
+            if not numbers or not all(math.isfinite(number) and number > 0.0 for number in numbers):
+                raise InvalidRequestError(f"{name} of change thresholds must be positive, not {value}")
 
 
 THRESHOLDS = ChangeThresholds()

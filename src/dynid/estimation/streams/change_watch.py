@@ -60,9 +60,11 @@ class ChangeWatch:
         return self.detector is not None and self.detector.is_watching
 
     @property
-    def learned(self) -> float:
-        """Which part of what has to be learned was learned, from 0 to 1; of the joint that moved least."""
-        if self.detector is None or self._thresholds is None:
+    def learned(self) -> float | None:
+        """Which part of what has to be learned was, from 0 to 1, of the joint that moved least; None without alarms."""
+        if self._thresholds is None:
+            return None
+        if self.detector is None:
             return 0.0
         least = min(self.detector.learned.values(), default=math.inf)
         return min(least / self._thresholds.learning, 1.0)

@@ -1,7 +1,5 @@
 """Loops of causal filters and of residuals over samples, compiled with Numba where there is Numba."""
 
-from __future__ import annotations
-
 from dynid.model.kernels.optional_compilation import njit
 
 

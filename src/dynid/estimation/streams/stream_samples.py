@@ -60,6 +60,24 @@ def as_rows(what: str, values: Any, width: int, samples: int | None = None) -> A
     return rows
 
 
+def same_form(before: str, now: str) -> str:
+    """The form of an update, which all have in common.
+
+    Args:
+        before: That of the updates before; empty where there were none.
+        now: That of this one.
+
+    Raises:
+        InvalidRequestError: If they differ.
+    """
+    if before not in ("", now):
+        raise InvalidRequestError(
+            "earlier updates were of the other form: update with q, v, a, tau each time, or with t, q, tau each "
+            "time, or reset the stream in between"
+        )
+    return now
+
+
 def right_hand_sides(model: DynamicModel, q: Array, tau: Any, contacts: Any) -> Array:
     """What was measured of each row [N m or N], shape (samples, rows); arguments as `Stream.update`."""
     robot = model.robot

@@ -195,19 +195,45 @@
   }
   const segmentBars = bars("segments", scene.segments);
   let rowNames = null, jointBars = [];
-  function course(history) {
-    const known = history.filter((point) => point[1] !== null);
-    const svg = find("course");
+  function curve(id, points, extra = () => {}) { // logarithmic; returns the range, or null where there is none yet
+    const known = points.filter((point) => point[1] !== null && point[1] > 0), svg = find(id);
     svg.replaceChildren();
-    if (known.length < 2) { set("from", ""); set("to", ""); set("range", "no finite value yet"); return; }
-    const t0 = history[0][0], t1 = history[history.length - 1][0], logs = known.map((point) => Math.log10(point[1]));
-    const low = Math.floor(Math.min(...logs) * 2) / 2, high = Math.max(low + 0.5, Math.ceil(Math.max(...logs) * 2) / 2);
+    if (known.length < 2) return null;
+    const t0 = points[0][0], t1 = points[points.length - 1][0], logs = known.map((point) => Math.log10(point[1]));
+    const ends = [Math.min(...logs), Math.max(...logs)];
+    const low = Math.floor(ends[0] * 2) / 2, high = Math.max(low + 0.5, Math.ceil(ends[1] * 2) / 2);
     const x = (t) => 400 * (t - t0) / Math.max(t1 - t0, 1e-9), y = (l) => 112 - 104 * (l - low) / (high - low);
     const add = (kind, attributes) => { const e = document.createElementNS("http://www.w3.org/2000/svg", kind); for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v); svg.append(e); };
     for (let decade = Math.ceil(low); decade <= high; decade++) add("line", { x1: 0, x2: 400, y1: y(decade), y2: y(decade) });
+    extra(add, x, y, [low, high], [t0, t1]);
     add("path", { d: known.map((point, k) => `${k ? "L" : "M"}${x(point[0]).toFixed(1)} ${y(logs[k]).toFixed(1)}`).join("") });
-    set("from", `${t0.toFixed(0)} s`); set("to", `${t1.toFixed(0)} s`);
-    set("range", `from ${short(10 ** Math.max(...logs))} to ${short(10 ** Math.min(...logs))}`);
+    return { from: `${t0.toFixed(0)} s`, to: `${t1.toFixed(0)} s`, least: 10 ** ends[0], most: 10 ** ends[1] };
+  }
+  function course(history) {
+    const found = curve("course", history);
+    set("from", found ? found.from : ""); set("to", found ? found.to : "");
+    set("range", found ? `from ${short(found.most)} to ${short(found.least)}` : "no finite value yet");
+  }
+  function changes(state, seconds) {
+    const card = find("changes"), latest = state.alarms[state.alarms.length - 1];
+    card.hidden = state.learned === null;
+    card.classList.toggle("alarm", !!latest && seconds - latest.seconds < 30);
+    const said = (alarm) => `${alarm.seconds.toFixed(1)} s: ${alarm.text}${alarm.settled ? "" : " (cause not settled yet)"}`;
+    const learning = state.learned < 1 ? `learning what is normal: ${Math.floor(100 * (state.learned || 0))} % of the motion that it takes` : "";
+    set("change", latest ? said(latest) : learning || "none so far");
+    set("mixed", latest ? "All estimates are of the samples before and after it." : "");
+    find("alarms").replaceChildren(...[...(latest && learning ? [learning] : []), ...state.alarms.slice(0, -1).reverse().map(said)].map((text) => {
+      const item = document.createElement("li");
+      item.textContent = text;
+      return item;
+    }));
+    const found = curve("evidence", state.course, (add, x, y, [low, high], [t0, t1]) => {
+      if (low <= 0 && high >= 0) add("line", { x1: 0, x2: 400, y1: y(0), y2: y(0), class: "limit" });
+      for (const alarm of state.alarms) if (alarm.seconds >= t0 && alarm.seconds <= t1) add("line", { x1: x(alarm.seconds), x2: x(alarm.seconds), y1: 0, y2: 120, class: "alarm" });
+    });
+    set("evidence-from", found ? found.from : ""); set("evidence-to", found ? found.to : "");
+    const now = state.level === null ? "" : `, now ${short(state.level)} (${state.place})`;
+    set("evidence-range", found ? `evidence; an alarm at 1, most ${short(found.most)}${now}` : "");
   }
   function counts(state) {
     const c = state.counts, list = find("counts"), kinds = Object.entries(c.malformed), rows = [];
@@ -244,7 +270,7 @@
     });
     if (rowNames === null && state.rows.length) { rowNames = state.rows.map((row) => row.name); jointBars = bars("joints", rowNames); }
     state.rows.forEach((row, k) => { const e = row.relative_error; jointBars[k](e || 0, e === null ? "–" : `${short(100 * e)} %`); });
-    course(state.course); counts(state); proposal(state.next_step);
+    course(state.course); changes(state.changes, state.seconds); counts(state); proposal(state.next_step);
     dirty = true;
   }
   find("show").addEventListener("click", () => {
