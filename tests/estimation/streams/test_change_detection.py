@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dynid
 from dynid.arrays import Array
+from dynid.estimation.streams.filtered_states import states_of
 from dynid.estimation.streams.residual_memory import ResidualMemory
 from dynid.model import DynamicModel
+from dynid.robot import inertia, load_robot
 from tests.changed_arms import parameters, recording, with_friction, with_payload
 
 BEGIN = 40.0
@@ -70,6 +73,42 @@ def test_what_neither_payload_nor_friction_explains_is_unknown_and_named_with_it
     stream = dynid.Stream(arm, changes=THRESHOLDS)
     stream.update(q, v, a, tau, t=t)
     assert (stream.alarms[0].cause, stream.alarms[0].place) == ("unknown", arm.row_names[0])
+
+
+def test_a_load_on_a_floating_base_is_noticed_and_placed() -> None:
+    """All coordinates of the pose are sums of sines, quaternions of any length among them, with exact derivatives."""
+    model = DynamicModel(load_robot("builtin:spatial_3r", floating_base=True), ["viscous", "coulomb"])
+    rng, robot, t = np.random.default_rng(1), model.robot, np.arange(4000) / 100.0
+    omega, phase = 2.0 * np.pi * rng.uniform(0.1, 0.5, (3, robot.nq, 1)), rng.uniform(0.0, 6.0, (3, robot.nq, 1))
+    sine, cosine = 0.3 * np.sin(omega * t + phase), 0.3 * np.cos(omega * t + phase)
+    x = sine.sum(0).T
+    x[:, 6] += 2.0
+    q, v, a = states_of(robot, x, (omega * cosine).sum(0).T, -(omega**2 * sine).sum(0).T)
+    p = np.nan_to_num(model.reference).copy()
+    p[len(robot.parameters) :] = 1.0
+    loaded = p.copy()
+    loaded[: inertia.SIZE] += inertia.from_mass_com_inertia(2.0, np.array([0.05, 0.0, 0.1]), 0.01 * np.eye(3))
+    tau = np.where((t < 30.0)[:, None], model.inverse_dynamics(q, v, a, p), model.inverse_dynamics(q, v, a, loaded))
+    stream = dynid.Stream(model, changes=dynid.ChangeThresholds(learning=10.0))
+    stream.update(q, v, a, tau + 0.3 * rng.normal(size=tau.shape), t=t)
+    (alarm,) = stream.alarms
+    assert (alarm.cause, alarm.place) == ("payload", robot.links[0].name)
+    assert 30.0 < alarm.seconds < 31.0
+    assert alarm.interval[0] < 2.0 < alarm.interval[1]
+
+
+def test_alarms_are_bounded_and_thresholds_are_positive(arm: DynamicModel) -> None:
+    from dynid.errors import InvalidRequestError
+    from dynid.estimation.streams.change_watch import MOST_ALARMS
+
+    stream = streamed(arm, [(BEGIN, parameters(arm)), (3.0, with_payload(arm, 1.0))])
+    (alarm,) = stream.alarms
+    stream._watch._kept.extend([alarm] * MOST_ALARMS)
+    assert len(stream.alarms) == MOST_ALARMS
+    cases: list[dict[str, Any]] = [{"learning": 0.0}, {"windows": ()}, {"factor": float("nan")}]
+    for wrong in cases:
+        with pytest.raises(InvalidRequestError):
+            dynid.ChangeThresholds(**wrong)
 
 
 def test_residuals_last_for_as_many_samples_as_their_autocorrelation_says() -> None:
