@@ -108,7 +108,7 @@ def held_out_blocks(
             parts = weighed_blocks(folds, base, method)
         except NotIdentifiableError:
             return None
-        found = [_solved([*parts[:k], *parts[k + 1 :]], prior) for k in range(len(parts))]
+        found = _left_out(parts, prior)
         whole = _solved(parts, prior)
         used = [k for k, values in enumerate(found) if values is not None]
         if whole is None or len(used) < HELD_OUT_THRESHOLDS.fewest_blocks:
@@ -121,6 +121,28 @@ def held_out_blocks(
     names = folds[0].factors.joints
     joints = {name: _fit(*column) for name, column in zip(names, sums.T.tolist(), strict=True)}
     return HeldOutBlocks(len(used), _ratio(*sums[:2].sum(axis=1)), _ratio(*own[:2].sum(axis=1)), joints, of_links)
+
+
+def left_out_fits(
+    folds: Sequence[Fold], base: BaseParameters, method: str = "wls", prior: Prior | None = None
+) -> list[Array | None]:
+    """Base parameters that were fitted to all parts but each, shape (base,); None where the others do not suffice.
+
+    Args:
+        folds: Parts of the logs; those that `joined_folds` joins are left out together.
+        base: The base parameters.
+        method: "ols" or "wls".
+        prior: What is known of the parameters beforehand.
+
+    Raises:
+        NotIdentifiableError: If all parts together do not determine the base parameters.
+    """
+    with single_threaded_blas():
+        return _left_out(weighed_blocks(folds, base, method), prior)
+
+
+def _left_out(parts: Sequence[Factor], prior: Prior | None) -> list[Array | None]:
+    return [_solved([*parts[:k], *parts[k + 1 :]], prior) for k in range(len(parts))]
 
 
 def _solved(parts: Sequence[Factor], prior: Prior | None) -> Array | None:

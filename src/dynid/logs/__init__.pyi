@@ -4,6 +4,7 @@ from .column_order import joint_of, joint_order, speaks_of
 from .commands import Commands, LawForm, delayed, law_torque
 from .contacts import Contact, Stance
 from .control_law import effort_limit, stated_gains, with_control
+from .controller_clock import ControllerClock, controller_clock
 from .drive import Transmission, gain_stds, transmission_of
 from .fetched_files import address_of, is_url, local_file
 from .log import Log
@@ -32,7 +33,7 @@ from .settings import COMMANDS, Control, Drive, LoadTable, LogSource, Processing
 from .sources import read_source
 from .stored_log import LONG_LOG, StoredLog
 from .tables import read_columns, read_groups, source_of
-from .timing import check_time
+from .timing import LONGEST_GAP, check_time
 from .units import LENGTH, TURN, UNITS, is_current, unit_in
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "IN_MILLIMETRES",
     "LARGE",
     "LENGTH",
+    "LONGEST_GAP",
     "LONG_LOG",
     "SAMPLE_SAMPLES",
     "SERVO_LIMITS",
@@ -50,6 +52,7 @@ __all__ = [
     "Commands",
     "Contact",
     "Control",
+    "ControllerClock",
     "Drive",
     "LawForm",
     "LoadTable",
@@ -75,6 +78,7 @@ __all__ = [
     "averaged",
     "central_difference",
     "check_time",
+    "controller_clock",
     "data_set_of",
     "decimated",
     "delayed",
