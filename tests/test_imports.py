@@ -33,6 +33,7 @@ LONGER = {
     "model.kernels.compiled_adjoint.pull_back": "the same",
     "cli.excite.excite": "one line for each of its 40 options, as Typer reads them",
     "cli.live.live": "one line for each of its 24 options, as Typer reads them",
+    "cli.observe.observe": "one line or more for each of its 14 options, as Typer reads them",
 }
 """Functions that are longer than `LINES`, each with the measured reason."""
 

@@ -6,6 +6,7 @@ from .cli.viewer_page import view
 from .errors import DynidError
 from .estimation.bodies.body_fit import BodyFit
 from .estimation.bodies.fitted_bodies import fit_bodies
+from .estimation.contacts.contact_limits import ContactLimits
 from .estimation.physical.containment import Box, Ellipsoid
 from .estimation.physical.parameter_retrieval import Retrieval
 from .estimation.settings import EstimationSettings, PhysicalSettings
@@ -19,6 +20,7 @@ from .excitation.waypoint_motion import motion_through
 from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
+from .identification.contact_recipe import contact_thresholds
 from .identification.estimator_comparison import ComparedEstimator, Comparison, compare_estimators
 from .identification.friction_comparison import FrictionComparison, compare_friction
 from .identification.gain_recipe import identify_gains
@@ -27,6 +29,8 @@ from .identification.generated_code import GeneratedCode, compile_model, generat
 from .identification.gravity_parameters import identify_from_matrices, identify_gravity
 from .identification.identified_load import Payload
 from .identification.load_change import change_load
+from .identification.observation import Observation, observe
+from .identification.observation_files import load_thresholds, save_thresholds
 from .identification.payload_recipe import identify_payload
 from .identification.physical_retrieval import retrieve_parameters
 from .identification.pipeline import identify
@@ -50,6 +54,7 @@ from .model.kernels.kernel import inertial_regressor, joint_poses
 from .model.observed import Observed
 from .model.parameters import Parameter
 from .model.terms import Term
+from .report.contact_page import write_contact_page
 from .report.html import ReportFile, write_report
 from .robot.human.human_body import human
 from .robot.loading import convert, load_robot
@@ -70,6 +75,7 @@ __all__ = [
     "ComparedEstimator",
     "Comparison",
     "Contact",
+    "ContactLimits",
     "Drive",
     "DynamicModel",
     "DynidError",
@@ -85,6 +91,7 @@ __all__ = [
     "Load",
     "Log",
     "MarkerMotion",
+    "Observation",
     "Observed",
     "Parameter",
     "Parameters",
@@ -109,6 +116,7 @@ __all__ = [
     "compare_estimators",
     "compare_friction",
     "compile_model",
+    "contact_thresholds",
     "convert",
     "demo",
     "excite",
@@ -130,16 +138,20 @@ __all__ = [
     "live",
     "load_result",
     "load_robot",
+    "load_thresholds",
     "motion_of_markers",
     "motion_through",
+    "observe",
     "read_log",
     "read_logs",
     "repair",
     "retrieve_parameters",
+    "save_thresholds",
     "simulate",
     "validate",
     "view",
     "with_load",
     "without_load",
+    "write_contact_page",
     "write_report",
 ]

@@ -10,7 +10,7 @@ import subprocess
 import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ import yaml
 import dynid
 from dynid import DynamicModel, GeneratedCode, Result, Robot, generate_code
 from dynid.errors import DynidError, InvalidRequestError, OutputExistsError, ShapeError, UnknownNameError
+from dynid.estimation.contacts.contact_limits import ContactLimits
+from dynid.estimation.contacts.speed_levels import SpeedLevel
 from dynid.identification.answers import Answer, Verdict
 from dynid.identification.robot_output import UntrustedResultError
 from dynid.model import random_states
@@ -295,29 +297,28 @@ def test_numbers_that_do_not_fit_float_are_named() -> None:
         generate_code(replace(robot, links=links), scalar="float")
 
 
-@dataclass(frozen=True)
-class Scale:
-    level: float
-    near_rest: float = 1.0
-    width: float = 0.2
-    per_speed: float = 0.5
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """Thresholds as they are found from held-out logs."""
-
-    joints: tuple[str, ...]
-    physical: bool = True
-    scales: tuple[Scale, ...] = (Scale(4.0), Scale(np.inf))
-    gain: float = 60.0
-    false_alarms_per_minute: float = 1.0
-    seconds: float = 120.0
+def found_limits(*joints: str, physical: bool = True) -> ContactLimits:
+    """Thresholds as they are found from held-out logs; the second joint has none."""
+    return ContactLimits(
+        joints=joints,
+        scales=(SpeedLevel(4.0, 1.0, 0.2, 0.5), SpeedLevel(np.inf)),
+        gain=60.0,
+        false_alarms_per_minute=1.0,
+        interval=(0.5, 2.0),
+        seconds=120.0,
+        peaks=(30, 30),
+        extrapolation=1.0,
+        stds=(1.0, 1.0),
+        lasting=(0.1, 0.1),
+        resting=0.1,
+        cutoff=80.0,
+        physical=physical,
+    )
 
 
 @compiled
 def test_thresholds_of_held_out_logs_are_in_the_code(tmp_path: Path) -> None:
-    folder = generate_code(result(), thresholds=Thresholds(("joint_1", "joint_2"))).write(tmp_path / "code")
+    folder = generate_code(result(), thresholds=found_limits("joint_1", "joint_2")).write(tmp_path / "code")
     (folder / "main.c").write_text(
         '#include "two_link.h"\n#include <math.h>\nint main(void) {\n'
         "  const double slow[2] = {-0.1, 0}, fast[2] = {2, 0};\n  double at[2];\n"
@@ -325,11 +326,13 @@ def test_thresholds_of_held_out_logs_are_in_the_code(tmp_path: Path) -> None:
         "  two_link_contact_thresholds(fast, at);\n  return fabs(at[0] - 5) > 1e-12;\n}\n"
     )
     assert build(folder, "main.c", "two_link.c") == 0
-    assert "120 s of motion without contacts" in (folder / "two_link.h").read_text()
+    header = (folder / "two_link.h").read_text()
+    assert "120 s of motion without contacts" in header
+    assert "order 4 at 80 Hz" in header
 
 
-@pytest.mark.parametrize("thresholds", [Thresholds(("a", "b")), Thresholds(("joint_1", "joint_2"), physical=False)])
-def test_thresholds_of_another_robot_or_model_are_refused(thresholds: Thresholds) -> None:
+@pytest.mark.parametrize("thresholds", [found_limits("a", "b"), found_limits("joint_1", "joint_2", physical=False)])
+def test_thresholds_of_another_robot_or_model_are_refused(thresholds: ContactLimits) -> None:
     with pytest.raises(InvalidRequestError):
         generate_code(result(), thresholds=thresholds)
 

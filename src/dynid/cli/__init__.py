@@ -15,6 +15,7 @@ from dynid.cli.identify import identify
 from dynid.cli.init import init
 from dynid.cli.inspect import inspect
 from dynid.cli.live import live
+from dynid.cli.observe import observe
 from dynid.cli.payload_commands import load, payload
 from dynid.cli.report import report
 from dynid.cli.robot_files import convert, repair
@@ -26,7 +27,7 @@ __all__ = ["app", "main"]
 
 COMMANDS = (
     *(inspect, init, excite, simulate, identify, validate, compare, payload, load, gains, gravity),
-    *(export, report, view, live, convert, repair, demo),
+    *(observe, export, report, view, live, convert, repair, demo),
 )
 
 for command in COMMANDS:

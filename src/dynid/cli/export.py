@@ -65,6 +65,12 @@ StepOption = Annotated[
 FunctionsOption = Annotated[
     str | None, typer.Option("--functions", help="c: names of functions, with commas (default: all that can be).")
 ]
+ThresholdsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--thresholds", help="c, ros2: contact thresholds for the header: thresholds.json or folder of dynid observe."
+    ),
+]
 TermsOption = Annotated[
     str | None, typer.Option("--terms", help="c, ros2, of a robot file: its terms (default: those that it states).")
 ]
@@ -99,6 +105,7 @@ def export(
     name: Annotated[
         str | None, typer.Option("--name", help="c, ros2: what names in the code begin with (default: the robot's).")
     ] = None,
+    thresholds: ThresholdsOption = None,
     force: ForceOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -108,6 +115,7 @@ def export(
     is "no" is refused.
     """
     of_code = {"scalar": scalar, "functions": functions, "parameters": parameters, "terms": terms, "name": name}
+    of_code |= {"thresholds": thresholds}
     of_files = {"step": step, "actuators": None if actuators is None else actuators.value}
     is_code = to in (ExportTarget.C, ExportTarget.ROS2)
     with errors_in_words(), steps_shown() as shown:

@@ -13,7 +13,7 @@ import numpy as np
 from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
 from dynid.files import is_file, replace_folder
 from dynid.identification.answers import Answer
-from dynid.identification.code_thresholds import JointThresholds, contact_levels
+from dynid.identification.code_thresholds import StatedThresholds, contact_levels
 from dynid.identification.result import Result
 from dynid.identification.robot_output import UntrustedResultError
 from dynid.model import DynamicModel, Observed, Term, find_base_parameters
@@ -21,7 +21,6 @@ from dynid.model.code.c_text import Scalar
 from dynid.model.code.code_files import code_files
 from dynid.model.code.code_request import SCHEMA, CodeRequest
 from dynid.model.code.compiled_model import Backend, CompiledModel
-from dynid.model.code.contact_levels import ContactLevels
 from dynid.model.code.functions import OFFERS, CodeModel
 from dynid.model.code.names import checked_identifier, identifier
 from dynid.model.code.ros2_files import ros2_files
@@ -111,7 +110,7 @@ def generate_code(
     functions: Sequence[str] | None = None,
     parameters: Literal["physical", "base"] | None = None,
     terms: str | Sequence[str | Term] | None = None,
-    thresholds: ContactLevels | JointThresholds | None = None,
+    thresholds: StatedThresholds | None = None,
     anyway: bool = False,
 ) -> GeneratedCode:
     """Generate code of a model for controllers.
@@ -126,7 +125,8 @@ def generate_code(
         parameters: Of a result: "physical" for its physically consistent links, "base" for its base parameters;
             physical where there are such links when None.
         terms: Of a robot: its friction and actuator terms, at the file's values; those that the file states when None.
-        thresholds: Contact thresholds of the momentum observer, for the header: those of held-out logs, or numbers.
+        thresholds: Contact thresholds of the momentum observer, for the header: those that `contact_thresholds` found,
+            the file that holds them, or numbers.
         anyway: Whether code is generated of a result, too, whose verdict is "no"; the files then say why.
 
     Raises:
@@ -158,7 +158,7 @@ def code_request(
     functions: Sequence[str] | None = None,
     parameters: str | None = None,
     terms: str | Sequence[str | Term] | None = None,
-    thresholds: ContactLevels | JointThresholds | None = None,
+    thresholds: StatedThresholds | None = None,
     anyway: bool = False,
 ) -> CodeRequest:
     """What is to be generated; arguments as `generate_code`."""
