@@ -42,7 +42,9 @@ from .identification.static_logs import identify_in_stages
 from .identification.stream import Stream
 from .identification.validation import Validation, validate
 from .logs.captures.capture import Capture, ForcePlate
+from .logs.captures.human_of_markers import human_of_markers
 from .logs.captures.inverse_kinematics import MarkerMotion, motion_of_markers
+from .logs.captures.marker_calibration import MarkerCalibration, calibrate_markers
 from .logs.contacts import Contact, Stance
 from .logs.log import Log
 from .logs.servo import Servo
@@ -90,6 +92,7 @@ __all__ = [
     "LivePage",
     "Load",
     "Log",
+    "MarkerCalibration",
     "MarkerMotion",
     "Observation",
     "Observed",
@@ -112,6 +115,7 @@ __all__ = [
     "Term",
     "Validation",
     "__version__",
+    "calibrate_markers",
     "change_load",
     "compare_estimators",
     "compare_friction",
@@ -125,6 +129,7 @@ __all__ = [
     "fit_bodies",
     "generate_code",
     "human",
+    "human_of_markers",
     "identify",
     "identify_from_matrices",
     "identify_gains",

@@ -8,11 +8,13 @@ from .formats.xml_files import read_xml
 from .frames import pose, rotation_from_rpy
 from .geometry import along_z, around_segment, capsules_along, outline, outline_of_shape, reach, triangles
 from .grippers import srdf_file, without_gripper
+from .human.human_body import human
 from .inertia import INERTIA_BASIS, SIZE, skew
 from .joints import CHANNELS, LARGEST_NUMBER, JointDynamics, JointKind, Limits, neutral, rotation_about
 from .loading import as_robot, load_robot
 from .loads import Load, place_of_body, with_load, without_load
 from .motors import Motor, matrix_of, with_matrix, with_motors
+from .moved_frames import with_places
 from .robot import WORLD, Joint, Link, Robot
 from .rounded_frames import notes_on_frames
 
@@ -40,6 +42,7 @@ __all__ = [
     "as_robot",
     "audit",
     "capsules_along",
+    "human",
     "load_robot",
     "matrix_of",
     "neutral",
@@ -58,6 +61,7 @@ __all__ = [
     "with_load",
     "with_matrix",
     "with_motors",
+    "with_places",
     "without_gripper",
     "without_load",
     "write_back",

@@ -99,7 +99,7 @@ def motion_of_markers(
     """
     free = as_robot(robot, floating_base=True)
     bodies, unknown = matched_labels(robot, capture.names, labels)
-    problem = _problem(MarkerTree.of(free, tuple(bodies.values())), capture.markers[:, list(bodies)])
+    problem = problem_of(MarkerTree.of(free, tuple(bodies.values())), capture.markers[:, list(bodies)])
     q, is_fixed = first_postures(problem), not robot.has_floating_base
     if is_fixed:
         known = None if base_pose is None else base_positions(free, checked_base(base_pose))
@@ -119,7 +119,7 @@ def motion_of_markers(
     return found
 
 
-def _problem(tree: MarkerTree, seen: Array) -> PostureProblem:
+def problem_of(tree: MarkerTree, seen: Array) -> PostureProblem:
     """The problem of all markers that were seen, shape (samples, markers, 3)."""
     is_seen = np.asarray(np.isfinite(seen).all(axis=2))
     if not is_seen.any():

@@ -63,6 +63,12 @@ def findings_on_motion(
     yield from _limits(problem, q)
 
 
+def findings_on_lengths(lacking: Sequence[str]) -> tuple[Finding, ...]:
+    """What a calibration says of links whose lengths its recording does not determine, by their names."""
+    links = list(dict.fromkeys(lacking))
+    return (Finding.of("lengths-not-determined", "calibration", links=links),) if links else ()
+
+
 def _residuals(motion: MarkerMotion) -> Iterator[Finding]:
     if motion.rms > THRESHOLDS.poor_fit:
         yield Finding.of("markers-fit-poorly", "markers", rms=1e3 * motion.rms)

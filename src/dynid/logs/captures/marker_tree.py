@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
@@ -55,7 +56,7 @@ class MarkerTree:
         return (np.einsum("msij,mj->msi", R[links], self.places) + p[links]).transpose(1, 0, 2)
 
     @cached_property
-    def columns(self) -> Array:
+    def columns(self) -> NDArray[np.intp]:
         """Column of each motion of each joint, joint by joint; those of mimic joints are their leaders'."""
         return np.concatenate([np.arange(joint.v.start, joint.v.stop) for joint in self.robot.joints])
 
