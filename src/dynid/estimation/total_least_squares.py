@@ -13,12 +13,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.estimation.factors.factors import Factors
-from dynid.estimation.least_squares import (
-    NotIdentifiableError,
-    joint_weights,
-    log_stds,
-    merge_weighted,
-)
+from dynid.estimation.least_squares import NotIdentifiableError, joint_weights, log_stds, merge_weighted
 from dynid.model import BaseParameters
 
 

@@ -7,12 +7,7 @@ from typing import Any
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.estimation.physical.parameter_retrieval import (
-    Retrieval,
-    RetrievalLimits,
-    factor_of_coefficients,
-    retrieval,
-)
+from dynid.estimation.physical.parameter_retrieval import Retrieval, RetrievalLimits, factor_of_coefficients, retrieval
 from dynid.estimation.physical.penalty_conditions import Stated
 from dynid.estimation.physical.penalty_retrieval import Search, SearchKind
 from dynid.estimation.physical.physical_estimate import weighed

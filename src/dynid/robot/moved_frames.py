@@ -1,7 +1,5 @@
 """A robot whose joints, or bodies that are fixed to its links, are elsewhere than in its file: `with_places`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

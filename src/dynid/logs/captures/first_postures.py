@@ -4,8 +4,6 @@ A few samples are found from the neutral posture. Those that end in a wrong one,
 begin again where the nearest sample that fits has ended. The samples between begin between these.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The human body of a person whose markers were recorded: `human_of_markers`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

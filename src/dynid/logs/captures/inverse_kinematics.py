@@ -1,7 +1,5 @@
 """Joint angles and the pose of the base from markers, for any robot file that has the markers: `motion_of_markers`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,10 +12,9 @@ from dynid.findings import Finding
 from dynid.logs.captures.capture import Capture
 from dynid.logs.captures.first_postures import first_postures, with_restarts
 from dynid.logs.captures.marker_findings import findings_on_motion
-from dynid.logs.captures.marker_steps import PostureProblem, solved
+from dynid.logs.captures.marker_steps import UNSEEN, PostureProblem, marker_std, solved, spreads, with_unseen_held
 from dynid.logs.captures.marker_tree import MarkerTree, matched_labels
 from dynid.logs.captures.outlying_markers import without_outliers
-from dynid.logs.captures.seen_joints import UNSEEN, marker_std, spreads, with_unseen_held
 from dynid.logs.captures.still_base import base_is_seen, with_still_base
 from dynid.logs.floating_body import base_positions
 from dynid.logs.log import POSE_COLUMNS

@@ -20,10 +20,9 @@ from dynid.logs.captures.capture import Capture
 from dynid.logs.captures.first_postures import first_postures, with_restarts
 from dynid.logs.captures.inverse_kinematics import problem_of
 from dynid.logs.captures.marker_findings import findings_on_lengths
-from dynid.logs.captures.marker_steps import PostureProblem, solved
+from dynid.logs.captures.marker_steps import PostureProblem, marker_std, solved, with_unseen_held
 from dynid.logs.captures.marker_tree import MarkerTree, matched_labels
 from dynid.logs.captures.outlying_markers import without_outliers
-from dynid.logs.captures.seen_joints import marker_std, with_unseen_held
 from dynid.model import link_poses
 from dynid.robot import WORLD, Robot, as_robot, with_places
 

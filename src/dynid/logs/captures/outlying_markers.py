@@ -1,7 +1,5 @@
 """Markers that do not fit to the others in some samples: slipped, swapped, or seen where something else was."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A base that stands still: one pose for all samples, beside the postures of each."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
