@@ -1,4 +1,4 @@
-"""The array type that signatures use."""
+"""The array types that signatures use."""
 
 import math
 from typing import TypeAlias
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
+Flags: TypeAlias = NDArray[np.bool_]
 
 
 def frozen(values: object) -> Array:

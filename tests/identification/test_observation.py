@@ -15,8 +15,8 @@ import dynid
 from dynid import DynamicModel, Log, Observation, Result, generate_code, identify, load_robot
 from dynid.arrays import Array
 from dynid.errors import DynidError, InvalidRequestError, OutputExistsError
-from dynid.identification.held_out_stretches import held_out_stretches
 from dynid.identification.observation_files import load_thresholds, save_thresholds
+from dynid.identification.observed_logs import held_out_stretches
 from dynid.robot import Load, with_load
 from tests.commands import run
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array, Indices
+from dynid.arrays import Array, Flags, Indices
 from dynid.estimation.factors.decimation import processed_rows
 from dynid.logs import PreparedLog
 from dynid.model import BaseParameters, Chunk, TorqueRows, chunks_of
@@ -23,7 +22,7 @@ from dynid.model import BaseParameters, Chunk, TorqueRows, chunks_of
 ROOT_HALF = float(np.sqrt(0.5))
 
 
-Block = list[tuple[Array, NDArray[np.bool_]]]
+Block = list[tuple[Array, Flags]]
 """Rows `[W | C]` of each joint in a block of time, and which of them count."""
 
 

@@ -26,9 +26,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array, Indices
+from dynid.arrays import Array, Flags, Indices
 from dynid.errors import DynidError
 from dynid.estimation.current_rows import CurrentRows, Rows
 from dynid.estimation.quantiles import student_quantile
@@ -95,7 +94,7 @@ class GainEstimate:
     gains: Array
     relative_covariance: Array
     relative_stds: Array
-    determined: NDArray[np.bool_]
+    determined: Flags
     base: Array
     load: dict[str, Array]
     blocks: int
@@ -174,10 +173,10 @@ class _System:
     counts: Array
     logs: Sequence[CurrentRows]
     free: dict[str, slice]
-    kept: NDArray[np.bool_]
+    kept: Flags
 
     @staticmethod
-    def of(logs: Sequence[CurrentRows], kept: NDArray[np.bool_]) -> _System:
+    def of(logs: Sequence[CurrentRows], kept: Flags) -> _System:
         places, width = _places(logs)
         rows, X, number, joints, counts = [], [], [], [], []
         for k, log in enumerate(logs):
@@ -464,7 +463,7 @@ def _spread(changes: Sequence[Array]) -> Array:
     return (blocks - 1.0) / blocks * (1.0 + r) / (1.0 - r) * total
 
 
-def _estimate(system: _System, state: _State, kept: NDArray[np.bool_], stds: Array, method: GainMethod) -> GainEstimate:
+def _estimate(system: _System, state: _State, kept: Flags, stds: Array, method: GainMethod) -> GainEstimate:
     """The estimate of gains, and what the data say of base parameters once they are free."""
     covariance, blocks, dispersion = _relative_covariance(system, state)
     covariance = np.where(np.outer(kept, kept), covariance, np.nan)

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.physical.constraints import quadratic_forms
 from dynid.model import BaseParameters, Role, random_states
@@ -77,7 +76,7 @@ class DriveSigns:
 
     signs: Array
     margins: Array
-    clear: NDArray[np.bool_]
+    clear: Flags
     mirror_clear: bool
     brakes: bool
     effective: float

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.estimation.factors.decimation import MARGIN, counted_rows, kept_around
 from dynid.estimation.factors.row_forms import residuals
 from dynid.logs import PreparedLog, decimated
@@ -43,7 +42,7 @@ class ErrorStretches:
     v: Array
     q: Array
     time: Array
-    keep: NDArray[np.bool_]
+    keep: Flags
     starts: tuple[int, ...]
 
     def of_row(self, row: int) -> tuple[Array, tuple[int, ...]]:

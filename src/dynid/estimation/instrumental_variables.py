@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.estimation.factors.decimation import counted_rows, kept_around, windows
 from dynid.estimation.least_squares import NotIdentifiableError
 from dynid.logs import PreparedLog, decimated
@@ -91,7 +90,7 @@ def _of_base(base: BaseParameters, basis: RowBasis, R: Array, count: int) -> Pai
     return PairedFactor(Z @ K, W @ K, R[:, -1] - W @ known, count)
 
 
-def _kept(log: PreparedLog, window: Chunk, along: Chunk, part: slice, base: BaseParameters) -> NDArray[np.bool_]:
+def _kept(log: PreparedLog, window: Chunk, along: Chunk, part: slice, base: BaseParameters) -> Flags:
     """Which rows of a window count, shape (samples, rows)."""
     factors, v = log.processing.decimate, along.v[:, base.model.rows]
     v = decimated(v, factors)[part] if factors else v[part]

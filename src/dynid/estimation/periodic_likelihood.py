@@ -21,10 +21,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.estimation.least_squares import NotIdentifiableError
 from dynid.logs.processing.repeated_motion import RepeatedMotion, waves
 from dynid.model import BaseParameters, RowLayout, layout_slopes
@@ -65,7 +64,7 @@ class PeriodicLog:
     """
 
     motion: RepeatedMotion
-    counted: NDArray[np.bool_]
+    counted: Flags
     fixed: Array
     delay: float = 0.0
     weight: float = 1.0
@@ -281,7 +280,7 @@ class _System:
             rows[:, -1] -= own[:, :-1] @ b
             yield rows
 
-    def own_rows(self, c: Array, stds: Array, part: slice) -> list[tuple[NDArray[np.bool_], Array, Array]]:
+    def own_rows(self, c: Array, stds: Array, part: slice) -> list[tuple[Flags, Array, Array]]:
         """For each joint which samples count, the weights of these, and weighted rows `[W | y]` of base parameters."""
         W = self.base.model.regressor(*self._states(c, part))
         y = self.log.motion.torque[part].T - W @ self.log.fixed

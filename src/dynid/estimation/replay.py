@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.estimation.factors.decimation import counted_rows
 from dynid.logs import Log, PreparedLog, check_time, decimated, sample_of, step_of, stretches_of
 from dynid.machine import single_threaded_blas
@@ -46,7 +45,7 @@ class Segment:
     measured: Array
     predicted: Array
     carried: Array
-    keep: NDArray[np.bool_]
+    keep: Flags
 
 
 @dataclass(frozen=True, eq=False)

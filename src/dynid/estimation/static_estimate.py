@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.errors import InvalidRequestError
 from dynid.estimation.least_squares import NotIdentifiableError, relative_stds
 from dynid.findings import Finding
@@ -109,7 +108,7 @@ class StaticEstimate:
         return stdtrit(self.freedoms, 0.5 + 0.5 * self.confidence) * self.stds
 
     @cached_property
-    def is_significant(self) -> NDArray[np.bool_]:
+    def is_significant(self) -> Flags:
         """Whether the interval of each excludes zero, shape (parameters,)."""
         return np.abs(self.values) > np.maximum(self.half_widths, EXACT_RESIDUAL * np.abs(self.values).max(initial=0.0))
 

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array, Indices
+from dynid.arrays import Array, Flags, Indices
 from dynid.excitation.limits.assumed import ASSUMED
 from dynid.excitation.limits.joint_bounds import JointBounds
 from dynid.excitation.local_search import NoMotionError
@@ -198,9 +197,7 @@ def keeps_limits(problem: ExcitationProblem, motion: MovesSmoothly) -> bool:
     return all(check.is_kept for check in problem.checks(motion, times))
 
 
-def are_clear(
-    problem: ExcitationProblem, begins: Array, ends: Array, steps: tuple[float, ...] = _STEPS
-) -> NDArray[np.bool_]:
+def are_clear(problem: ExcitationProblem, begins: Array, ends: Array, steps: tuple[float, ...] = _STEPS) -> Flags:
     """Whether straight ways stay within all limits of standing still, shape (ways,); ends are (ways, joints)."""
     clear = np.ones(len(begins), dtype=bool)
     for step in steps:

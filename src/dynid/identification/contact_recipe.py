@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from dynid.errors import InvalidRequestError, UnknownNameError
 from dynid.estimation import ALARM_THRESHOLDS, ContactLimits, ObserverSignals, QuietLog, find_thresholds, require_gain
 from dynid.estimation.contacts.momentum_observer import external_torques, observer_functions
-from dynid.identification.held_out_stretches import held_out_stretches
-from dynid.identification.observed_logs import ObservedLog, require_observable, unused_logs
+from dynid.identification.observed_logs import ObservedLog, held_out_stretches, require_observable, unused_logs
 from dynid.identification.result import Result, ResultError
 from dynid.logs import Log
 

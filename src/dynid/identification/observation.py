@@ -1,26 +1,48 @@
 """Observation of a log: external torques, contacts, and the load that explains them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.errors import InvalidRequestError
-from dynid.estimation import ContactLimits, ExternalContact, LoadInMotion, find_contacts, load_in_motion
+from dynid.estimation import (
+    ALARM_THRESHOLDS,
+    ContactLimits,
+    ExternalContact,
+    LoadInMotion,
+    find_contacts,
+    load_in_motion,
+)
 from dynid.estimation.contacts.momentum_observer import external_torques, observer_functions
 from dynid.findings import Finding
 from dynid.identification.contact_recipe import Velocities, contact_thresholds, settled_samples, uses_links
-from dynid.identification.observation_findings import findings_on_observation
 from dynid.identification.observed_logs import ObservedLog, require_observable, unused_logs
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
-from dynid.logs import Log
+from dynid.logs import ControllerClock, Log
 
 Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ObservationThresholds:
+    """What is said of an observation.
+
+    By judgement.
+    """
+
+    lasting: float = 3.0
+    """Time [s] from which a contact is more likely a load, or another robot than was identified."""
+
+    resting: float = 0.01
+    """Share of the held-out time in which the robot rests, from which thresholds near rest are said to rest on data."""
+
+
+OBSERVATION_THRESHOLDS = ObservationThresholds()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +71,7 @@ class Observation:
     time: Array
     velocity: Array
     external_torque: Array
-    settled: NDArray[np.bool_]
+    settled: Flags
     contacts: tuple[ExternalContact, ...]
     thresholds: ContactLimits
     payload: LoadInMotion | None
@@ -230,3 +252,50 @@ def observed_log(result: Result, log: ObservedLog, thresholds: ContactLimits, bo
         findings=(),
     )
     return replace(found, findings=findings_on_observation(thresholds, contacts, log.signals.clock, used=log.used))
+
+
+def findings_on_observation(
+    thresholds: ContactLimits, contacts: Sequence[ExternalContact], clock: ControllerClock | None, *, used: bool
+) -> tuple[Finding, ...]:
+    """What was noticed.
+
+    Args:
+        thresholds: The thresholds.
+        contacts: The contacts.
+        clock: The clock of the controller, where it was restored.
+        used: Whether the result was identified from the log.
+    """
+    return tuple(_found(thresholds, contacts, clock, used=used))
+
+
+def _found(
+    thresholds: ContactLimits, contacts: Sequence[ExternalContact], clock: ControllerClock | None, *, used: bool
+) -> Iterator[Finding]:
+    if used:
+        yield Finding.of("observed-log-used", "log")
+    if clock is not None:
+        rate = 1.0 / clock.period
+        yield Finding.of("controller-clock-restored", "time", rate=rate, repeated=clock.repeated, missed=clock.missed)
+    if thresholds.cutoff is not None:
+        yield Finding.of("observed-velocities-filtered", "velocities", cutoff=thresholds.cutoff)
+    yield from findings_on_thresholds(thresholds)
+    longest = max(contacts, key=lambda contact: contact.seconds, default=None)
+    if longest is not None and longest.seconds > OBSERVATION_THRESHOLDS.lasting:
+        subject, start, torque = f"joint '{longest.joint}'", longest.start, longest.torque
+        yield Finding.of("contact-lasts", subject, start=start, seconds=longest.seconds, torque=torque)
+
+
+def findings_on_thresholds(thresholds: ContactLimits) -> Iterator[Finding]:
+    """What thresholds rest on."""
+    if thresholds.extrapolation > ALARM_THRESHOLDS.extrapolated:
+        yield Finding.of(
+            "contact-rate-extrapolated",
+            "thresholds",
+            factor=thresholds.extrapolation,
+            seconds=thresholds.seconds,
+            rate=thresholds.false_alarms_per_minute,
+            lower=thresholds.interval[0],
+            upper=thresholds.interval[1],
+        )
+    if thresholds.resting < OBSERVATION_THRESHOLDS.resting:
+        yield Finding.of("contact-thresholds-without-rest", "thresholds", share=thresholds.resting)

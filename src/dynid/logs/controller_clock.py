@@ -8,9 +8,8 @@ number of its periods.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.logs.timing import JITTER
 
 
@@ -51,7 +50,7 @@ class ControllerClock:
     """
 
     time: Array
-    keep: NDArray[np.bool_]
+    keep: Flags
     period: float
     repeated: int
     missed: int

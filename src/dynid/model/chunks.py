@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.errors import ShapeError
 from dynid.model.dynamic_model import DynamicModel
 
@@ -35,10 +34,10 @@ class Chunk:
     v: Array
     a: Array
     torque: Array
-    keep: NDArray[np.bool_] | None = None
+    keep: Flags | None = None
     weight: Array | None = None
     temperature: Array | None = None
-    measured: NDArray[np.bool_] | None = None
+    measured: Flags | None = None
 
     def __len__(self) -> int:
         return len(self.torque)

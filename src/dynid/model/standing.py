@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.errors import InvalidRequestError
 from dynid.model.kernels.kernel import joint_poses
 from dynid.model.kernels.vectorised import kinematics, screws_below
@@ -148,7 +147,7 @@ class Standing:
         near[:, base.q.stop - 4 : base.q.stop] = Rotation.from_rotvec(_NEAR_NEUTRAL * turn).as_quat()
         return near
 
-    def closed(self, q: Array) -> tuple[Array, NDArray[np.bool_]]:
+    def closed(self, q: Array) -> tuple[Array, Flags]:
         """Move base and joints until all bodies stand, starting from random postures of shape (samples, nq).
 
         Returns:
@@ -178,7 +177,7 @@ class Standing:
         J = np.where(self._beyond(q, step)[:, None], 0.0, J)
         return self._within_limits(moved(self.robot, q, _least(J, damping, errors)))
 
-    def _beyond(self, q: Array, step: Array) -> NDArray[np.bool_]:
+    def _beyond(self, q: Array, step: Array) -> Flags:
         """Which joints stand at a limit and would be moved beyond it, shape (samples, nv)."""
         found = np.zeros(step.shape, dtype=bool)
         for joint, lower, upper in self.limits:

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.errors import InvalidRequestError
 from dynid.estimation.contacts.extreme_rates import Tails, fitted_tails
 from dynid.estimation.contacts.momentum_observer import ObserverSignals
@@ -58,7 +56,7 @@ class QuietLog:
 
     signals: ObserverSignals
     residuals: Array
-    counts: NDArray[np.bool_]
+    counts: Flags
 
     @property
     def seconds(self) -> float:
@@ -112,7 +110,7 @@ class ContactLimits:
             f"{self.seconds:.0f} s, gain {self.gain:g} 1/s)"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """As plain data for JSON."""
         return {**vars(self), "interval": list(self.interval), "scales": [vars(scale) for scale in self.scales]}
 

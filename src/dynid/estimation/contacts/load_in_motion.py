@@ -6,7 +6,6 @@ that a load is found again after it changed; while it changes, nothing fits, and
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -76,7 +75,7 @@ class LoadInMotion:
         limits = LOAD_THRESHOLDS
         return bool(self.mass[-1] > limits.least_stds * self.mass_std[-1] and self.explained[-1] > limits.explained)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The load at the end, and its course, as plain data for JSON."""
         return {
             "body": self.body,

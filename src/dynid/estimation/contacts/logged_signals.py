@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.errors import InvalidRequestError
 from dynid.estimation.contacts.momentum_observer import ObserverSignals
 from dynid.estimation.streams.causal_filter import StateFilter
@@ -39,7 +38,7 @@ class LoggedSignals:
     q: Array
     v: Array | None
     tau: Array
-    begins: NDArray[np.bool_]
+    begins: Flags
     clock: ControllerClock | None
 
     @staticmethod

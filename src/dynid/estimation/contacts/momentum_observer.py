@@ -11,13 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.errors import InvalidRequestError
 from dynid.model import DynamicModel
-from dynid.model.code.c_text import Scalar
-from dynid.model.code.code_request import CodeRequest
 from dynid.model.code.compiled_model import CompiledModel
 from dynid.model.code.functions import CodeModel
 
@@ -38,7 +35,7 @@ class ObserverSignals:
     q: Array
     v: Array
     tau: Array
-    begins: NDArray[np.bool_]
+    begins: Flags
 
     def __len__(self) -> int:
         return len(self.time)
@@ -78,7 +75,7 @@ def observer_functions(model: DynamicModel, parameters: Array) -> CompiledModel:
     """
     plain = DynamicModel(model.robot, model.terms)
     code = CodeModel(plain, parameters, None, has_links=False)
-    return CompiledModel(CodeRequest(code, "observed", Scalar.DOUBLE, ("momentum", "friction")), "numba")
+    return CompiledModel.of(code, ("momentum", "friction"))
 
 
 def external_torques(functions: CompiledModel, signals: ObserverSignals, gain: float) -> Array:

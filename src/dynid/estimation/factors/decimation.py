@@ -8,9 +8,8 @@ after it.
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.errors import ShapeError
 from dynid.logs import DECIMATION_MARGIN, Processing, decimated
 from dynid.machine import parallel
@@ -63,7 +62,7 @@ def decimated_rows(
 
 def _thinned(
     rows: TorqueRows, window: Chunk, part: slice, factors: Sequence[int], thresholds: Array
-) -> list[tuple[Array, NDArray[np.bool_]]]:
+) -> list[tuple[Array, Flags]]:
     """For each row of the dynamics, in a thread: the decimated window, and which of it counts."""
     speed = np.abs(decimated(window.v[:, rows.model.rows], factors)[part])
     kept = speed >= thresholds
@@ -72,7 +71,7 @@ def _thinned(
         kept &= kept_around(keep, int(np.prod(factors)))[part]
     matrices = rows.matrices(window)
 
-    def thin(row: int) -> tuple[Array, NDArray[np.bool_]]:
+    def thin(row: int) -> tuple[Array, Flags]:
         measured = None if window.measured is None else window.measured[:, row]
         if measured is None or measured.all():
             return decimated(matrices[row], factors)[part], kept[:, row]
@@ -82,7 +81,7 @@ def _thinned(
     return parallel(thin, range(len(matrices)))
 
 
-def _of_measured(matrix: Array, measured: NDArray[np.bool_], factors: Sequence[int]) -> tuple[Array, Array]:
+def _of_measured(matrix: Array, measured: Flags, factors: Sequence[int]) -> tuple[Array, Array]:
     """Rows decimated over measured samples alone, and the weight that these have in each row.
 
     What is not measured weighs nothing on both sides of the equations, so that they hold whatever stands there.
@@ -92,7 +91,7 @@ def _of_measured(matrix: Array, measured: NDArray[np.bool_], factors: Sequence[i
     return decimated(matrix * weight, factors) / np.maximum(share, FEWEST_MEASURED), share[:, 0]
 
 
-def kept_around(keep: NDArray[np.bool_], factor: int) -> NDArray[np.bool_]:
+def kept_around(keep: Flags, factor: int) -> Flags:
     """Which samples that are left have none around them that is left out; shape (samples / factor, rows)."""
     dropped = np.cumsum(np.pad(~keep, ((1, 0), (0, 0))), axis=0)
     middles = np.arange(0, len(keep), factor)
@@ -100,9 +99,7 @@ def kept_around(keep: NDArray[np.bool_], factor: int) -> NDArray[np.bool_]:
     return dropped[last] == dropped[first]
 
 
-def counted_rows(
-    names: Sequence[str], processing: Processing, v: Array, keep: NDArray[np.bool_] | None = None
-) -> NDArray[np.bool_]:
+def counted_rows(names: Sequence[str], processing: Processing, v: Array, keep: Flags | None = None) -> Flags:
     """Which rows of (decimated) samples count: those of measured joints that are fast enough, shape (samples, rows).
 
     Args:

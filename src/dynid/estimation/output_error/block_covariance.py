@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ def _block(errors: Array) -> int:
     return math.ceil(BLOCKS.correlation * max(times))
 
 
-def damped_inverse(H: Array, sizes: Array, free: NDArray[np.bool_]) -> Array:
+def damped_inverse(H: Array, sizes: Array, free: Flags) -> Array:
     """Inverse of a normal matrix over free unknowns, and zeros; a slight prior holds what the logs do not determine."""
     found = np.zeros_like(H)
     at = np.flatnonzero(free)
@@ -137,7 +136,7 @@ def damped_inverse(H: Array, sizes: Array, free: NDArray[np.bool_]) -> Array:
     return found
 
 
-def at_bound(unknowns: Unknowns, theta: Array) -> NDArray[np.bool_]:
+def at_bound(unknowns: Unknowns, theta: Array) -> Flags:
     """Which values are at a bound, shape (unknowns,)."""
     return (theta <= unknowns.lower) | (theta >= unknowns.upper)
 
@@ -149,7 +148,7 @@ def covariances(scores: Sequence[LogScore], unknowns: Unknowns, theta: Array) ->
     return A, block_covariance(A, scores, unknowns.sizes, free)
 
 
-def block_covariance(A: Array, scores: Sequence[LogScore], sizes: Array, free: NDArray[np.bool_]) -> Array:
+def block_covariance(A: Array, scores: Sequence[LogScore], sizes: Array, free: Flags) -> Array:
     """Covariance of the estimates: errors correlated within blocks of time, or within logs where that is more.
 
     A jackknife: estimates without each block, by one step. Few places of a log (turns, stretches of fast motion) may

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array, Indices
+from dynid.arrays import Array, Flags, Indices
 from dynid.logs import LawForm, Log, law_torque
 from dynid.model import DynamicModel, Sign
 from dynid.model.terms import GearFriction
@@ -54,7 +53,7 @@ class CommandRows:
     a: Array
     every: int
     parameters: int
-    bounded: NDArray[np.bool_]
+    bounded: Flags
 
     def torque(self, delay: float, form: LawForm = "continuous") -> Array:
         """The law's torque with commands that act later [N m or N], shape (rows, joints); without back-EMF."""
@@ -195,7 +194,7 @@ def fit_at(
     return CommandFit(delay, values, stds, scales, errors)
 
 
-def _solved(X: Array, y: Array, bounded: NDArray[np.bool_]) -> Array:
+def _solved(X: Array, y: Array, bounded: Flags) -> Array:
     """Least squares with columns of which some must not be negative, shape (columns,)."""
     theta, *_ = np.linalg.lstsq(X, y, rcond=None)
     if not (theta[bounded] < 0.0).any():

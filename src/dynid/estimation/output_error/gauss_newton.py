@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.estimation.output_error.block_covariance import (
     LogErrors,
     LogScore,
@@ -135,7 +134,7 @@ class OutputErrorFit:
         return np.array(values), np.array(stds)
 
     @property
-    def inside(self) -> NDArray[np.bool_]:
+    def inside(self) -> Flags:
         """Whether the estimates of all logs are within the 95 % intervals of each log's own, (logs, unknowns)."""
         from scipy.stats import t
 
@@ -144,7 +143,7 @@ class OutputErrorFit:
         return np.abs(values - self.values) <= limits[:, None] * stds
 
     @property
-    def known_by_log(self) -> NDArray[np.bool_]:
+    def known_by_log(self) -> Flags:
         """Which unknowns each log determines by itself, shape (logs, unknowns)."""
         _, stds = self.by_log
         return (stds > 0.0) & (stds < self.unknowns.sizes)

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.estimation.correlation import autocorrelation, correlation_samples
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.physical.physical_estimate import SMALLEST_ERROR
@@ -135,7 +134,7 @@ class LoadFit:
         return tuple(np.asarray(x) for x in np.linalg.svd(self.R * SIZES))  # type: ignore[return-value]
 
     @cached_property
-    def effective(self) -> NDArray[np.bool_]:
+    def effective(self) -> Flags:
         """Which singular directions have an effect, shape (10,)."""
         sizes = self._parts[1]
         return sizes > THRESHOLDS.rank * max(float(sizes[0]), 1e-300)
@@ -156,7 +155,7 @@ class LoadFit:
         return root @ root.T
 
     @cached_property
-    def determined(self) -> NDArray[np.bool_]:
+    def determined(self) -> Flags:
         """Which of the ten parameters the data determine at all, shape (10,)."""
         null = self._parts[2][~self.effective]
         return np.asarray(np.linalg.norm(null, axis=0) < 1e-6)

@@ -17,9 +17,8 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.estimation.physical.link_variables import LinkVariables
 from dynid.estimation.physical.penalty_conditions import Condition
 
@@ -84,7 +83,7 @@ class PenaltyProblem:
     conditions: tuple[Condition, ...]
 
     @cached_property
-    def equalities(self) -> NDArray[np.bool_]:
+    def equalities(self) -> Flags:
         """Of each row of all conditions, whether it must be zero, shape (conditions,)."""
         sizes = [len(one.labels) for one in self.conditions]
         return np.repeat(np.array([one.is_equality for one in self.conditions], dtype=bool), sizes)

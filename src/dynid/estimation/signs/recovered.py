@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.errors import DynidError
 from dynid.estimation.signs.confidence import Word
 from dynid.estimation.signs.decision import Mirror
@@ -83,7 +82,7 @@ class Recovered:
 
     segments: tuple[SegmentSign, ...]
     torques: tuple[Array, ...]
-    doubtful: tuple[NDArray[np.bool_], ...]
+    doubtful: tuple[Flags, ...]
     values: Array
     curves: tuple[Curves, ...]
     thresholds: Array

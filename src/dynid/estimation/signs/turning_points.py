@@ -11,9 +11,8 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.estimation.signs.segments import Segments, Track, reversals
 from dynid.model import DynamicModel
 
@@ -24,7 +23,7 @@ MOST_TURNING = 0.5
 """Where more than this part of a channel's samples would go, none does."""
 
 
-def jumping(model: DynamicModel, mixing: Array) -> NDArray[np.bool_]:
+def jumping(model: DynamicModel, mixing: Array) -> Flags:
     """Which channel's torque jumps when which joint turns round, shape (channels, joints).
 
     Args:
@@ -39,7 +38,7 @@ def jumping(model: DynamicModel, mixing: Array) -> NDArray[np.bool_]:
     return (np.abs(mixing) > 0.0).astype(int) @ jumps.astype(int) > 0
 
 
-def without_turns(track: Track, jumps: NDArray[np.bool_]) -> Track:
+def without_turns(track: Track, jumps: Flags) -> Track:
     """The track with weight zero for samples around velocities' changes of sign, where torques jump."""
     samples = track.samples
     around = max(1, round(TURNING_TIME * track.rate))

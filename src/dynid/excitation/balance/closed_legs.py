@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array, Indices
+from dynid.arrays import Array, Flags, Indices
 from dynid.excitation.balance.stance import Foot, Stance
 from dynid.excitation.balance.tree_motion import Frames, chain_joints, frames_of, point_jacobian, rates_of
 
@@ -53,7 +52,7 @@ class ClosedLegs:
         """The joint frames of all legs."""
         return frames_of(self.stance.robot, self._chain, q)
 
-    def closed(self, q: Array) -> tuple[Array, NDArray[np.bool_]]:
+    def closed(self, q: Array) -> tuple[Array, Flags]:
         """Positions with the feet in place.
 
         Args:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array, Indices, frozen
+from dynid.arrays import Array, Flags, Indices, frozen
 from dynid.errors import InvalidRequestError
 from dynid.excitation.balance.balance_settings import BalanceSettings
 from dynid.excitation.balance.closed_legs import ClosedLegs
@@ -191,7 +190,7 @@ class StandingLimits:
         rows[len(normals) :, 2] = -self.friction / np.sqrt(2.0)
         return rows
 
-    def apart(self, q: Array, clearance: float) -> NDArray[np.bool_]:
+    def apart(self, q: Array, clearance: float) -> Flags:
         """Whether all bodies are a clearance [m] apart and above the floor, shape (samples,)."""
         frames = frames_of(self.robot, range(len(self.robot.joints)), q)
         found = self.heights(frames).min(axis=1, initial=np.inf) >= clearance

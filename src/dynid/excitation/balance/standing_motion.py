@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array, Indices
+from dynid.arrays import Array, Flags, Indices
 from dynid.excitation.balance.closed_legs import ClosedLegs
 from dynid.excitation.balance.standing_moves import on_the_way
 
@@ -44,7 +43,7 @@ class StandingMotion:
         return self.starts.shape[1] - _BASE_POSITIONS
 
     @cached_property
-    def is_move(self) -> NDArray[np.bool_]:
+    def is_move(self) -> Flags:
         """Whether each piece is a move, shape (pieces,)."""
         return np.asarray((self.starts != self.ends).any(axis=1))
 

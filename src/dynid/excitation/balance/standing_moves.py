@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array
+from dynid.arrays import Array, Flags
 from dynid.excitation.balance.closed_legs import ClosedLegs
 from dynid.excitation.balance.standing_limits import THRESHOLDS as RESERVES
 from dynid.excitation.balance.standing_limits import StandingLimits
@@ -58,7 +57,7 @@ class WayStates:
     q: Array
     v: Array
     a: Array
-    reached: NDArray[np.bool_]
+    reached: Flags
 
 
 def profile(u: Array) -> tuple[Array, Array, Array]:

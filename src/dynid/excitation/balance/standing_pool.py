@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array, Indices
+from dynid.arrays import Array, Flags, Indices
 from dynid.errors import DynidError
 from dynid.excitation.balance.moving_coordinates import MovingCoordinates
 from dynid.excitation.balance.standing_limits import StandingLimits
@@ -231,7 +230,7 @@ class StandingPool:
     def _frames(self, q: Array) -> dict[int, tuple[Array, Array]]:
         return frames_of(self.limits.robot, range(len(self.limits.robot.joints)), q)
 
-    def _corrected(self, q: Array, target: Array) -> tuple[Array, NDArray[np.bool_]]:
+    def _corrected(self, q: Array, target: Array) -> tuple[Array, Flags]:
         """One step of the centre of mass towards points, by the smallest change of the balancing coordinates."""
         legs, frames = self.limits.legs, self._frames(q)
         error = target - centre_of_mass(self.limits.robot, frames)[:, :2]

@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array, Indices
+from dynid.arrays import Array, Flags, Indices
 from dynid.excitation.collision.pairs import Pair, is_of_robot
 from dynid.excitation.collision.solids import Capsule, LinkPoses, MovingCapsules, Solid, capsule_around, closest_points
 from dynid.excitation.collision.surroundings import FLOOR, Wall
@@ -56,7 +55,7 @@ class Contacts:
     second: Array
     normal: Array
 
-    def put(self, rows: NDArray[np.bool_], others: Contacts) -> None:
+    def put(self, rows: Flags, others: Contacts) -> None:
         """Write others into some rows, which are true where these belong."""
         self.distance[rows], self.normal[rows] = others.distance, others.normal
         self.first[rows], self.second[rows] = others.first, others.second
@@ -76,7 +75,7 @@ class PartRows:
     sample: Indices
     first: Indices
     second: Indices
-    of_wall: NDArray[np.bool_]
+    of_wall: Flags
 
     def __len__(self) -> int:
         return len(self.sample)
@@ -281,7 +280,7 @@ class CollisionModel:
         return counts, np.cumsum(counts) - counts, flat
 
     @cached_property
-    def _of_walls(self) -> NDArray[np.bool_]:
+    def _of_walls(self) -> Flags:
         return np.array([one.is_wall for one in self.pairs], dtype=bool)
 
     @cached_property
@@ -335,13 +334,13 @@ class CollisionModel:
         found[~parts.of_wall] = self._capsule_contacts(poses, parts[~parts.of_wall]).distance
         return found
 
-    def _is_exact(self, parts: PartRows) -> NDArray[np.bool_]:
+    def _is_exact(self, parts: PartRows) -> Flags:
         """Whether the bounds of parts are their distances: between capsules, and from walls, shape (rows,)."""
         other = np.where(parts.of_wall, parts.first, parts.second)
         return parts.of_wall | (self._are_capsules[parts.first] & self._are_capsules[other])
 
     @cached_property
-    def _are_capsules(self) -> NDArray[np.bool_]:
+    def _are_capsules(self) -> Flags:
         return np.array([solid.is_capsule for solid in self.solids], dtype=bool)
 
     def _contacts(self, poses: LinkPoses, parts: PartRows) -> Contacts:

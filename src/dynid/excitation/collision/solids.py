@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array, Indices, frozen
+from dynid.arrays import Array, Flags, Indices, frozen
 from dynid.files import read_bytes
 from dynid.model import link_poses
 from dynid.robot import WORLD, Geometry, Robot, around_segment, capsules_along, outline_of_shape
@@ -350,7 +349,7 @@ class LinkPoses:
         return total
 
     @cached_property
-    def _carries(self) -> NDArray[np.bool_]:
+    def _carries(self) -> Flags:
         """Whether joint k moves link i; the world's row, which nothing moves, is the last."""
         joints = self.robot.joints
         carries = np.zeros((len(joints) + 1, len(joints)), dtype=bool)

@@ -12,8 +12,9 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.model.code.build_folder import built_library
+from dynid.model.code.c_text import Scalar
 from dynid.model.code.code_request import CodeRequest
-from dynid.model.code.functions import Function, build_function
+from dynid.model.code.functions import CodeModel, Function, build_function
 from dynid.model.code.tape_machine import program_of, run
 from dynid.model.code.template_values import library_files, shared_values
 
@@ -40,6 +41,11 @@ class CompiledModel:
         self.backend: Backend = "numba" if calls is None else "c"
         self._calls = _of_numba(request) if calls is None else calls
         self.functions = request.names
+
+    @staticmethod
+    def of(code: CodeModel, functions: tuple[str, ...]) -> CompiledModel:
+        """Some functions of a model with numbers, on Numba: ready in milliseconds, and no compiler is needed."""
+        return CompiledModel(CodeRequest(code, "model", Scalar.DOUBLE, functions), "numba")
 
     def __repr__(self) -> str:
         return (
