@@ -23,31 +23,15 @@ import numpy as np
 
 from dynid.arrays import Array, Indices
 from dynid.errors import InvalidRequestError, ShapeError
+from dynid.model import terms
 from dynid.model.dynamic_model import DynamicModel
-from dynid.model.terms import (
-    Armature,
-    AsymmetricCoulomb,
-    Combined,
-    Coulomb,
-    Coupling,
-    GearFriction,
-    LinkSpring,
-    Offset,
-    Sigmoid,
-    Spring,
-    Stribeck,
-    Term,
-    TermOfJoints,
-    Viscous,
-    ViscousTemperature,
-)
 from dynid.robot import Robot
 
-MATRICES: Mapping[type[Term], str] = {
-    Armature: "inertia",
-    Viscous: "viscous",
-    ViscousTemperature: "viscous",  # at the temperature that fv is of
-    Spring: "stiffness",
+MATRICES: Mapping[type[terms.Term], str] = {
+    terms.Armature: "inertia",
+    terms.Viscous: "viscous",
+    terms.ViscousTemperature: "viscous",  # at the temperature that fv is of
+    terms.Spring: "stiffness",
 }
 """Terms that are diagonals of matrices, and of which."""
 
@@ -164,43 +148,43 @@ class JointForces(NamedTuple):
         return float(np.abs(decays).max()), float(np.sqrt(np.abs(squares).max()))
 
 
-def _with_term(forces: JointForces, term: Term, robot: Robot, values: Mapping[str, float]) -> JointForces:
+def _with_term(forces: JointForces, term: terms.Term, robot: Robot, values: Mapping[str, float]) -> JointForces:
     """The forces with one more term."""
     p = [values[parameter.name] for parameter in term.parameters(robot)]
-    if isinstance(term, LinkSpring):
+    if isinstance(term, terms.LinkSpring):
         return forces  # the plant has it
-    if isinstance(term, Combined):
+    if isinstance(term, terms.Combined):
         return _with_combined(forces, term, robot, p)
-    if type(term) is Coupling:
+    if type(term) is terms.Coupling:
         return _with_coupling(forces, term, robot, p)
-    if type(term) is Stribeck:
+    if type(term) is terms.Stribeck:
         return _with_stribeck(forces, term, robot, np.reshape(p, (-1, 2)))
-    if isinstance(term, GearFriction):
+    if isinstance(term, terms.GearFriction):
         return _with_gear(forces, term, robot, np.reshape(p, (-1, len(term.symbols))))
-    if type(term) is Sigmoid:
+    if type(term) is terms.Sigmoid:
         return _with_sigmoid(forces, term, robot, p)
     kind = MATRICES.get(type(term))
-    if kind is not None and isinstance(term, TermOfJoints):
+    if kind is not None and isinstance(term, terms.TermOfJoints):
         return forces._replace(**{kind: getattr(forces, kind) + _diagonal(robot.nv, _rows(term, robot), p)})
     return _with_linear(forces, term, robot, p)
 
 
-def _with_linear(forces: JointForces, term: Term, robot: Robot, p: Sequence[float]) -> JointForces:
+def _with_linear(forces: JointForces, term: terms.Term, robot: Robot, p: Sequence[float]) -> JointForces:
     """The forces with a constant torque, with dry friction, or with a term of any other kind."""
-    if type(term) is Offset:
+    if type(term) is terms.Offset:
         return forces._replace(offset=forces.offset + np.diag(_diagonal(robot.nv, _rows(term, robot), p)))
-    if type(term) is Coulomb:
+    if type(term) is terms.Coulomb:
         return _with_dry(forces, np.eye(robot.nv)[_rows(term, robot)], np.column_stack([p, p]))
-    if type(term) is AsymmetricCoulomb:
+    if type(term) is terms.AsymmetricCoulomb:
         return _with_dry(forces, np.eye(robot.nv)[_rows(term, robot)], np.reshape(p, (-1, 2)))
     return _with_curves(forces, term, robot, np.array(p))
 
 
-def _rows(term: TermOfJoints, robot: Robot) -> list[int]:
+def _rows(term: terms.TermOfJoints, robot: Robot) -> list[int]:
     return [joint.v.start for joint in term.joints_of(robot)]
 
 
-def _with_stribeck(forces: JointForces, term: Stribeck, robot: Robot, levels: Array) -> JointForces:
+def _with_stribeck(forces: JointForces, term: terms.Stribeck, robot: Robot, levels: Array) -> JointForces:
     """Dry elements whose breakaway level is higher by fst, which comes down over the Stribeck velocity."""
     before, kinetic = len(forces.kinetic), np.column_stack([levels[:, 0]] * 2)
     if (levels.sum(axis=1) < 0.0).any():
@@ -215,7 +199,7 @@ def _with_stribeck(forces: JointForces, term: Stribeck, robot: Robot, levels: Ar
     return forces._replace(breakaway=breakaway, stribeck=stribeck)
 
 
-def _with_gear(forces: JointForces, term: GearFriction, robot: Robot, values: Array) -> JointForces:
+def _with_gear(forces: JointForces, term: terms.GearFriction, robot: Robot, values: Array) -> JointForces:
     """Dry elements whose level grows with the torques that meet in a gear, near rest more than at speed."""
     columns = dict(zip(term.symbols, values.T, strict=True))
     none, count = np.zeros(len(values)), len(values)
@@ -235,14 +219,14 @@ def _with_gear(forces: JointForces, term: GearFriction, robot: Robot, values: Ar
     )
 
 
-def _with_sigmoid(forces: JointForces, term: Sigmoid, robot: Robot, p: Sequence[float]) -> JointForces:
+def _with_sigmoid(forces: JointForces, term: terms.Sigmoid, robot: Robot, p: Sequence[float]) -> JointForces:
     sigmoid = forces.sigmoid.copy()
     sigmoid[_rows(term, robot), 0] = p
     sigmoid[_rows(term, robot), 1:] = np.reshape([parameter.value for parameter in term.nonlinear(robot)], (-1, 2))
     return forces._replace(sigmoid=sigmoid)
 
 
-def _with_coupling(forces: JointForces, term: Coupling, robot: Robot, p: Sequence[float]) -> JointForces:
+def _with_coupling(forces: JointForces, term: terms.Coupling, robot: Robot, p: Sequence[float]) -> JointForces:
     i, j = robot.joint(term.first).v.start, robot.joint(term.second).v.start
     cross = np.zeros((robot.nv, robot.nv))
     cross[i, j] = cross[j, i] = 1.0
@@ -252,18 +236,18 @@ def _with_coupling(forces: JointForces, term: Coupling, robot: Robot, p: Sequenc
     return _with_dry(forces, direction, np.full((1, 2), p[2]))
 
 
-def _with_combined(forces: JointForces, term: Combined, robot: Robot, p: Sequence[float]) -> JointForces:
+def _with_combined(forces: JointForces, term: terms.Combined, robot: Robot, p: Sequence[float]) -> JointForces:
     """The forces with a term along combinations of joints, each of which is a direction of the velocities."""
     kind, along = type(term.kind), term.along(robot)
     D = np.array([each.direction for each in along])
     if kind in MATRICES:
         name, P = MATRICES[kind], np.array(p)
-        rest = P * [each.rest for each in along] if kind is Spring else np.zeros(len(P))
+        rest = P * [each.rest for each in along] if kind is terms.Spring else np.zeros(len(P))
         matrix = getattr(forces, name) + D.T @ (P[:, None] * D)
         return forces._replace(**{name: matrix, "offset": forces.offset - D.T @ rest})
-    if kind is Offset:
+    if kind is terms.Offset:
         return forces._replace(offset=forces.offset + D.T @ np.array(p))
-    if kind in (Coulomb, AsymmetricCoulomb):
+    if kind in (terms.Coulomb, terms.AsymmetricCoulomb):
         levels = np.reshape(p, (len(D), -1))
         return _with_dry(forces, D, np.column_stack([levels[:, 0], levels[:, -1]]))
     raise InvalidRequestError(
@@ -288,7 +272,7 @@ def _with_dry(forces: JointForces, direction: Array, levels: Array) -> JointForc
     )
 
 
-def _with_curves(forces: JointForces, term: Term, robot: Robot, p: Array) -> JointForces:
+def _with_curves(forces: JointForces, term: terms.Term, robot: Robot, p: Array) -> JointForces:
     """The forces with a term of any other kind, if its torques are sums of functions of the joints' own motion."""
     name, n = type(term).__name__, robot.nv
     if robot.nq != n:

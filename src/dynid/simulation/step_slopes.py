@@ -13,36 +13,21 @@ import numpy as np
 
 from dynid.arrays import Array, Indices
 from dynid.errors import InvalidRequestError
-from dynid.model import RowLayout, layout_slopes
-from dynid.model.terms import (
-    Armature,
-    AsymmetricCoulomb,
-    Combined,
-    Coulomb,
-    Coupling,
-    GearFriction,
-    LinkSpring,
-    Offset,
-    Spring,
-    Stribeck,
-    Term,
-    Viscous,
-    ViscousTemperature,
-)
+from dynid.model import RowLayout, layout_slopes, terms
 from dynid.robot import SIZE
 from dynid.simulation.gear_slopes import add_gears, fading_slopes, gear_columns, gears_of
 from dynid.simulation.joint_forces import JointForces
 from dynid.simulation.simulated_robot import SimulatedRobot
 from dynid.simulation.taken_steps import TakenSteps
 
-IN_MEANS = (Armature, Viscous, ViscousTemperature, Spring, Offset)
+IN_MEANS = (terms.Armature, terms.Viscous, terms.ViscousTemperature, terms.Spring, terms.Offset)
 """Terms that a step takes at mean positions and velocities."""
 
 
 def state_slopes(robot: SimulatedRobot, steps: TakenSteps, branches: Sequence[Indices]) -> list[tuple[Array, ...]]:
     """For each branch the slopes over a, q_middle, v_middle and v0, each of shape (steps, joints, joints)."""
     forces, h = robot.forces, steps.h
-    if any(isinstance(term, LinkSpring) for term in robot.model.terms):
+    if any(isinstance(term, terms.LinkSpring) for term in robot.model.terms):
         raise InvalidRequestError("slopes of rollouts do not know springs between links; identify from torques instead")
     found = []
     over_v0, over_q = _smooth_slopes(forces, steps)
@@ -163,7 +148,7 @@ def term_columns(robot: SimulatedRobot, steps: TakenSteps) -> Iterator[tuple[int
     first = SIZE * len(robot.robot.solid_links)
     for term in robot.model.terms:
         count = len(term.parameters(robot.robot))
-        if isinstance(term, GearFriction):
+        if isinstance(term, terms.GearFriction):
             found = gear_columns(robot, term, robot.parameters[first : first + count], steps)
         else:
             found = _columns_of(robot, term, steps)
@@ -172,13 +157,13 @@ def term_columns(robot: SimulatedRobot, steps: TakenSteps) -> Iterator[tuple[int
         first += count
 
 
-def _columns_of(robot: SimulatedRobot, term: Term, steps: TakenSteps) -> Iterator[tuple[int, int, Array]]:
+def _columns_of(robot: SimulatedRobot, term: terms.Term, steps: TakenSteps) -> Iterator[tuple[int, int, Array]]:
     machine = robot.robot
     if isinstance(term, IN_MEANS):
         yield from term.entries(machine, steps.q_mean, steps.v_mean, steps.a)
-    elif isinstance(term, Combined):
+    elif isinstance(term, terms.Combined):
         yield from _combined_columns(robot, term, steps)
-    elif isinstance(term, Coupling):
+    elif isinstance(term, terms.Coupling):
         i, j = machine.joint(term.first).v.start, machine.joint(term.second).v.start
         for row, column, values in term.entries(machine, steps.q_mean, steps.v_mean, steps.a):
             if column < 2:
@@ -188,7 +173,7 @@ def _columns_of(robot: SimulatedRobot, term: Term, steps: TakenSteps) -> Iterato
         sign, share, _ = _dry_column(robot.forces, direction, steps)
         yield i, 2, term.ratio * sign * share
         yield j, 2, sign * share
-    elif isinstance(term, Coulomb | AsymmetricCoulomb | Stribeck):
+    elif isinstance(term, terms.Coulomb | terms.AsymmetricCoulomb | terms.Stribeck):
         yield from _dry_columns(robot, term, steps)
     else:  # interpolated at v0, with its slope there
         yield from term.entries(machine, steps.q_middle, steps.v, steps.a)
@@ -197,30 +182,32 @@ def _columns_of(robot: SimulatedRobot, term: Term, steps: TakenSteps) -> Iterato
                 yield row, column, values * 0.5 * steps.h[:, 0] * steps.a[:, coordinate]
 
 
-def _combined_columns(robot: SimulatedRobot, term: Combined, steps: TakenSteps) -> Iterator[tuple[int, int, Array]]:
+def _combined_columns(
+    robot: SimulatedRobot, term: terms.Combined, steps: TakenSteps
+) -> Iterator[tuple[int, int, Array]]:
     """The columns along combinations of joints: at means, but those of dry friction."""
     machine = robot.robot
-    if not isinstance(term.kind, Coulomb | AsymmetricCoulomb):
+    if not isinstance(term.kind, terms.Coulomb | terms.AsymmetricCoulomb):
         yield from term.entries(machine, steps.q_mean, steps.v_mean, steps.a)
         return
     for k, along in enumerate(term.along(machine)):
         sign, share, _ = _dry_column(robot.forces, along.direction, steps)
         torque = sign * share
-        ways = [torque] if isinstance(term.kind, Coulomb) else [np.maximum(torque, 0.0), np.minimum(torque, 0.0)]
+        ways = [torque] if isinstance(term.kind, terms.Coulomb) else [np.maximum(torque, 0.0), np.minimum(torque, 0.0)]
         for s, values in enumerate(ways):
             for row in (joint.v.start for joint in along.joints):
                 yield row, len(ways) * k + s, along.direction[row] * values
 
 
 def _dry_columns(
-    robot: SimulatedRobot, term: Coulomb | AsymmetricCoulomb | Stribeck, steps: TakenSteps
+    robot: SimulatedRobot, term: terms.Coulomb | terms.AsymmetricCoulomb | terms.Stribeck, steps: TakenSteps
 ) -> Iterator[tuple[int, int, Array]]:
     for k, joint in enumerate(term.joints_of(robot.robot)):
         row = joint.v.start
         sign, share, fading = _dry_column(robot.forces, np.eye(robot.robot.nv)[row], steps)
-        if isinstance(term, Coulomb):
+        if isinstance(term, terms.Coulomb):
             yield row, k, sign * share
-        elif isinstance(term, AsymmetricCoulomb):
+        elif isinstance(term, terms.AsymmetricCoulomb):
             yield row, 2 * k, np.maximum(sign * share, 0.0)
             yield row, 2 * k + 1, np.minimum(sign * share, 0.0)
         else:
