@@ -132,7 +132,8 @@ PayloadMassOption = Annotated[
 CommandsOption = Annotated[
     bool,
     typer.Option(
-        "--commands", help="Commanded positions instead, for robots without torque sensors: needs --kp and --kd."
+        "--commands",
+        help="Commanded positions instead, for robots without torque sensors: needs --kp and --kd, or --servo.",
     ),
 ]
 GainOption = Annotated[

@@ -12,7 +12,7 @@ from rich.text import Text
 from dynid.cli.app import assignments, per_joint, words
 from dynid.cli.console import plain_console, plain_table, show_facts, show_findings, show_next
 
-REFUSED = ("segments", "block_triangular", "formats", "move", "noise", "harmonics", "waypoints", "degree", "period")
+REFUSED = ("segments", "block_triangular", "move", "noise", "harmonics", "waypoints", "degree", "period")
 """Options of trajectories that commands do not have, and what they are when they are not given."""
 
 
@@ -46,6 +46,7 @@ def designed_commands(given: dict[str, Any], settings: dict[str, Any], step: Cal
         settings: Keys of `[excitation]` that they state.
         step: Callback; receives a short description of each step.
     """
+    from dynid.cli.servo_option import stated_servo
     from dynid.excitation.trajectory_formats import require_free
     from dynid.identification.requests import excite_commands
 
@@ -59,6 +60,7 @@ def designed_commands(given: dict[str, Any], settings: dict[str, Any], step: Cal
         words(*given["terms"]),
         kp=_gain("kp", given),
         kd=_gain("kd", given),
+        servo=stated_servo(*given["servo"]),
         known=given["known"],
         lock=lock,
         exact_frames=given["exact_frames"],
@@ -68,7 +70,8 @@ def designed_commands(given: dict[str, Any], settings: dict[str, Any], step: Cal
     )
     if out is None:
         return found.to_dict()
-    return found.save(out, overwrite=given["force"], allow_broken_limits=given["allow_broken_limits"])
+    options = {"overwrite": given["force"], "allow_broken_limits": given["allow_broken_limits"]}
+    return found.save(out, words(*given["formats"]), **options)
 
 
 def _gain(key: str, given: dict[str, Any]) -> float | tuple[float, ...] | str | None:

@@ -27,6 +27,27 @@ COUNTERS |= {"task_index": "int64"}
 """Columns that every data set has, with their types."""
 
 
+def replay_files(kind: str, frames: ReplayFrames, robot: str, warning: str = "") -> Files:
+    """The files of a replay, by the ends of their names.
+
+    Args:
+        kind: "lerobot" or "lerobot2" for a data set of version 3.0 or 2.1; "actions" for a table and JSON.
+        frames: Its frames.
+        robot: What the robot is called, for a headline.
+        warning: What whoever plays it must know, in one line; empty for nothing.
+    """
+    if kind == "actions":
+        return {"actions.csv": frames.csv(warning), "actions.json": frames.json(warning)}
+    found = data_set_files(frames, warning or "exciting motion", version=VERSIONS[kind])
+    title = f"# Exciting motion for {robot or 'a robot'}\n\nActions for `lerobot-replay`.\n"
+    card = f"{title}\n**WARNING: {warning}**\n" if warning else title
+    return {f"{kind}/{path}": content for path, content in {"README.md": card, **found}.items()}
+
+
+VERSIONS = {"lerobot": "v3.0", "lerobot2": "v2.1"}
+"""Versions of LeRobot's layout, by formats of replays."""
+
+
 def data_set_files(frames: ReplayFrames, task: str, *, version: str) -> Files:
     """The files of a data set with one episode, by path.
 

@@ -134,6 +134,17 @@ class ReplayFrames:
         sent = q if commands is None else commands(q, v, a)
         return ReplayFrames(whole, numbers, numbers.of_positions(sent), numbers.of_positions(q))
 
+    @staticmethod
+    def of_commands(rate: float, numbers: ReplayNumbers, commands: Array, positions: Array) -> ReplayFrames:
+        """The frames of commanded positions, with those that are expected [rad or m], both of shape (frames, nv)."""
+        problem = problem_of_rate(rate)
+        if problem:
+            raise InvalidRequestError(f"a replay {problem}")
+        whole = round(rate)
+        ends = (round(REST_SECONDS * whole),) * 2
+        sent, q = (np.pad(part, (ends, (0, 0)), mode="edge") for part in (commands, positions))
+        return ReplayFrames(whole, numbers, numbers.of_positions(sent), numbers.of_positions(q))
+
     @property
     def times(self) -> Array:
         """Time stamps of the frames [s], shape (frames,)."""

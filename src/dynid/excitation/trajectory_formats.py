@@ -14,7 +14,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import FileProblemError, InvalidRequestError, UnknownNameError
-from dynid.excitation.lerobot_files import data_set_files
+from dynid.excitation.lerobot_files import replay_files
 from dynid.excitation.replay_frames import Commands, ReplayFrames, ReplayNumbers, problem_of_rate
 from dynid.excitation.replay_settings import ReplaySettings
 from dynid.excitation.stated_family import family_data
@@ -320,22 +320,9 @@ def _frames(written: Written) -> ReplayFrames:
     return ReplayFrames.of(written.motion, written.rate, written.numbers, written.commands)
 
 
-def actions_files(written: Written) -> dict[str, str | bytes]:
-    """The commands of a replay as plain files: a table, and JSON with what its numbers stand for."""
-    frames = _frames(written)
-    return {"actions.csv": frames.csv(written.warning), "actions.json": frames.json(written.warning)}
-
-
-def _lerobot_files(version: str) -> Callable[[Written], dict[str, str | bytes]]:
-    folder = "lerobot" if version == "v3.0" else "lerobot2"
-
-    def files(written: Written) -> dict[str, str | bytes]:
-        found = data_set_files(_frames(written), _plain(written.warning) or "exciting motion", version=version)
-        title = f"# Exciting motion for {_plain(written.robot or 'a robot')}\n\nActions for `lerobot-replay`.\n"
-        card = f"{title}\n**WARNING: {_plain(written.warning)}**\n" if written.warning else title
-        return {f"{folder}/{path}": content for path, content in {"README.md": card, **found}.items()}
-
-    return files
+def _replay(kind: str) -> Callable[[Written], Mapping[str, str | bytes]]:
+    """The files of a motion in a format of replays."""
+    return lambda written: replay_files(kind, _frames(written), _plain(written.robot), _plain(written.warning))
 
 
 FORMATS: dict[str, Format] = {
@@ -348,17 +335,17 @@ FORMATS: dict[str, Format] = {
         None,
         "a LeRobot data set of version 3.0 for lerobot-replay",
         any_motion=True,
-        files=_lerobot_files("v3.0"),
+        files=_replay("lerobot"),
     ),
     "lerobot2": Format(
         "_lerobot2/meta/info.json",
         None,
         "the same in version 2.1",
         any_motion=True,
-        files=_lerobot_files("v2.1"),
+        files=_replay("lerobot2"),
     ),
     "actions": Format(
-        "_actions.csv", None, "the commands of a replay as CSV and JSON", any_motion=True, files=actions_files
+        "_actions.csv", None, "the commands of a replay as CSV and JSON", any_motion=True, files=_replay("actions")
     ),
 }
 """Formats by the names that users write. To add one, write its function above and a line here."""

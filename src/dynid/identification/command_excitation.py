@@ -21,10 +21,13 @@ from dynid.arrays import Array
 from dynid.errors import DynidError, InvalidRequestError
 from dynid.excitation import Check, ClearanceLimit, ExcitationSettings, Trajectory, collisions_of, torque_unit
 from dynid.excitation.exciting_motion import BrokenLimitError
+from dynid.excitation.lerobot_files import replay_files
 from dynid.excitation.limits.assumed import assumptions
 from dynid.excitation.limits.stated import joint_limits, per_joint, posture_of, require_posture, stated_limits
+from dynid.excitation.replay_frames import ReplayFrames, ReplayNumbers
+from dynid.excitation.replay_settings import ReplaySettings
 from dynid.excitation.trajectories.command_waves import WaveKind
-from dynid.excitation.trajectory_formats import require_free
+from dynid.excitation.trajectory_formats import FORMATS, require_formats, require_free
 from dynid.files import replace_folder
 from dynid.findings import Finding
 from dynid.identification.command_fit import forms_of
@@ -64,6 +67,7 @@ class CommandExcitation:
         design_findings: What was noticed on the way.
         tried: How many commands were tried.
         seconds: How long it took [s].
+        replay: What the numbers of a replay stand for.
     """
 
     problem: CommandProblem
@@ -73,6 +77,7 @@ class CommandExcitation:
     design_findings: tuple[Finding, ...]
     tried: int
     seconds: float
+    replay: ReplaySettings
 
     def __repr__(self) -> str:
         name, value = self.worst
@@ -114,6 +119,7 @@ class CommandExcitation:
             kp=self.problem.robot.kp,
             kd=self.problem.robot.kd,
             effort_limit=effort if np.isfinite(effort).all() else None,
+            back_emf=self.problem.robot.back_emf,
         )
 
     @property
@@ -140,15 +146,21 @@ class CommandExcitation:
 
     def _checks(self) -> Iterator[Check]:
         rollout, q = self.trial.rollout, self.q
-        torques = np.concatenate([self.problem.peak_torques(q, rollout), rollout.torque])
+        robot = self.problem.robot
+        steady = robot.before_back_emf(rollout.torque, rollout.v)
+        torques = np.concatenate([self.problem.peak_torques(q, rollout), steady])
         for k, (joint, limit) in enumerate(zip(self.robot.independent_joints, self.limits, strict=True)):
             unit = "m" if joint.kind is JointKind.PRISMATIC else "rad"
             for what, x in (("command", q), ("position", rollout.q)):
                 reached = float(x[:, k].min()), float(x[:, k].max())
                 yield Check(f"{what} of {joint.name}", (limit.lower, limit.upper), reached, unit, symmetric=False)
             yield Check.of_size(f"velocity of {joint.name}", limit.velocity, rollout.v[:, k], f"{unit}/s")
-            effort = float(self.problem.robot.effort[k])
-            if math.isfinite(effort):
+            effort = float(robot.effort[k])
+            if robot.servo is not None:
+                most = float(np.broadcast_to(robot.servo.max_duty, len(self.joints))[k])
+                stall = float(robot.servo.law(len(self.joints))["effort_limit"][k]) / most
+                yield Check.of_size(f"duty cycle of {joint.name}", effort / stall, torques[:, k] / stall, "1")
+            elif math.isfinite(effort):
                 yield Check.of_size(f"torque of {joint.name}", effort, torques[:, k], torque_unit(joint.kind))
         clear = self.problem.room.clear
         if clear is not None:
@@ -275,13 +287,35 @@ class CommandExcitation:
             "predicted_motion.csv": _table(["t", *head], motion, self.warning),
         }
 
+    def replays(self, formats: Sequence[str]) -> dict[str, str | bytes]:
+        """Files of the commands for replays, by name: of the formats lerobot, lerobot2 and actions."""
+        chosen = require_formats(formats, self.robot, rate=self.problem.command_rate, replay=self.replay)
+        other = next((name for name in chosen if not FORMATS[name].is_replay), None)
+        if other is not None:
+            names = ", ".join(name for name, form in FORMATS.items() if form.is_replay)
+            raise InvalidRequestError(f"commands are written as commands.csv and as {names}, not as {other}")
+        expected = Trajectory(self.trial.rollout.time, self.trial.rollout.q).states(self.t)[0]
+        numbers = ReplayNumbers.of(self.robot, self.replay)
+        frames = ReplayFrames.of_commands(self.problem.command_rate, numbers, self.q, expected)
+        found: dict[str, str | bytes] = {}
+        for kind in chosen:
+            files = replay_files(kind, frames, self.robot.name, self.warning)
+            found |= {f"commands_{end}": content for end, content in files.items()}
+        return found
+
     def save(
-        self, folder: str | os.PathLike[str], *, overwrite: bool = False, allow_broken_limits: bool = False
+        self,
+        folder: str | os.PathLike[str],
+        formats: Sequence[str] = (),
+        *,
+        overwrite: bool = False,
+        allow_broken_limits: bool = False,
     ) -> dict[str, Any]:
         """Save the commands as a folder, whole or not at all: `commands.csv`, the predicted motion and a summary.
 
         Args:
             folder: The folder; it must not exist, be empty, or hold a trajectory or commands that may be replaced.
+            formats: Formats of replays to write beside: lerobot, lerobot2, actions.
             overwrite: Whether these may be replaced.
             allow_broken_limits: Whether commands that violate limits may be written. Every file then says so.
 
@@ -300,14 +334,15 @@ class CommandExcitation:
                 "nevertheless, marked as such in every file, add --allow-broken-limits (allow_broken_limits=True)"
             )
         require_free(out, overwrite=overwrite)
-        texts = self.texts()
+        texts: dict[str, str | bytes] = {**self.texts(), **self.replays(formats)}
         files = {"commands": str(out / "commands.csv"), "motion": str(out / "predicted_motion.csv")}
         data = self.to_dict() | files | {"files": [str(out / name) for name in (*texts, "excitation.json")]}
         texts["excitation.json"] = json.dumps(data, indent=2, allow_nan=False) + "\n"
 
         def fill(made: Path) -> None:
             for name, text in texts.items():
-                (made / name).write_text(text, encoding="utf-8")
+                (made / name).parent.mkdir(parents=True, exist_ok=True)
+                (made / name).write_bytes(text if isinstance(text, bytes) else text.encode())
 
         replace_folder(out, fill)
         return data
@@ -366,8 +401,9 @@ def design_commands(
     room, clear_findings = _room(settings, robot, limits, start)
     controlled = _controlled(model, control, known, known_values or {}, logged, start, room.effort)
     room = replace(room, effort=(1.0 - _margin(settings)) * controlled.effort)
-    duration, rates = settings.duration or THRESHOLDS.duration, _rates(settings)
-    noise, assumed = _noise(settings, model)
+    is_servo = control.servo is not None
+    duration, rates = settings.duration or THRESHOLDS.duration, _rates(settings, of_servos=is_servo)
+    noise, assumed = _noise(settings, model, of_servos=is_servo)
     bias = control.bias is True or (
         known is not None and known.record.commands is not None and bool(known.record.commands.bias)
     )
@@ -382,14 +418,15 @@ def design_commands(
         assumed = []
     found, tried = search(
         problem,
-        _searched(settings, duration, rates[0]),
+        _searched(settings, duration, rates, of_servos=is_servo),
         time_limit=max(time_limit - (time.monotonic() - begin), 0.5 * time_limit),
         trials=starts,
         seed=seed,
         progress=progress,
     )
     noticed = (*findings, *clear_findings, *_on_values(controlled), *assumed)
-    return CommandExcitation(problem, found, tuple(limits), present, noticed, tried, time.monotonic() - begin)
+    seconds = time.monotonic() - begin
+    return CommandExcitation(problem, found, tuple(limits), present, noticed, tried, seconds, settings.replay)
 
 
 def _unstated(other: Control, control: Control) -> dict[str, Any]:
@@ -440,9 +477,10 @@ def _margin(settings: ExcitationSettings) -> float:
     return settings.margin if "margin" in settings.model_fields_set else THRESHOLDS.margin
 
 
-def _rates(settings: ExcitationSettings) -> tuple[float, float]:
+def _rates(settings: ExcitationSettings, *, of_servos: bool) -> tuple[float, float]:
     """Rates of commands and of the log [Hz]."""
-    rate = settings.rate if "rate" in settings.model_fields_set else THRESHOLDS.rate
+    usual = THRESHOLDS.servo_rate if of_servos else THRESHOLDS.rate
+    rate = settings.rate if "rate" in settings.model_fields_set else usual
     commands = settings.command_rate or min(THRESHOLDS.command_rate, rate)
     if commands > rate:
         raise InvalidRequestError(
@@ -462,14 +500,18 @@ def _criterion(settings: ExcitationSettings) -> str:
     return stated
 
 
-def _searched(settings: ExcitationSettings, duration: float, command_rate: float) -> Searched:
+def _searched(
+    settings: ExcitationSettings, duration: float, rates: tuple[float, float], *, of_servos: bool
+) -> Searched:
+    command_rate, rate = rates
+    fastest = min(0.2 * command_rate, THRESHOLDS.servo_band * rate) if of_servos else 0.2 * command_rate
     kinds: dict[str, tuple[WaveKind, ...]] = {"multisine": ("multisine",), "chirp": ("chirp", "log-chirp")}
     stated = "family" in settings.model_fields_set
     if stated and settings.family not in kinds:
         raise InvalidRequestError(
             f"commands are of the family multisine or chirp, not {settings.family}; leave --family out to try both"
         )
-    low, high = settings.band or (max(0.1, 2.0 / duration), 0.2 * command_rate)
+    low, high = settings.band or (max(0.1, 2.0 / duration), fastest)
     if not low < high <= 0.5 * command_rate:
         raise InvalidRequestError(
             f"commands at {command_rate:g} Hz have frequencies up to {0.5 * command_rate:g} Hz, and the band is from "
@@ -529,17 +571,19 @@ def _controlled(
                 f"control.effort_limit has {np.size(stated)} numbers, and '{model.robot.name}' has {len(effort)} joints"
             )
         effort = np.minimum(effort, stated)
+    if control.servo is not None:
+        effort = np.minimum(effort, control.servo.law(model.robot.nv)["effort_limit"])
     effort = np.where(effort < 1e29, effort, np.inf)
     if known is not None:
         _, at, _ = nominal_point(model, kp, effort, start, known.task.known, delay=0.0, form="continuous")
         point = law_point(known)
         dry = [parameter.role.is_dry for parameter in model.parameters]
         p = np.where(dry, np.maximum(point.p, 0.0), point.p)
-        return ControlledRobot(model, replace(point, p=p), at, control, kp, kd, effort)
+        return ControlledRobot(model, replace(point, p=p), at, control, kp, kd, effort, servo=control.servo)
     delay = None if control.delay == "auto" else float(control.delay)
     form = forms_of(control)[0]
     point, at, assumed = nominal_point(model, kp, effort, start, values, delay=delay, form=form)
-    return ControlledRobot(model, point, at, control, kp, kd, effort, assumed)
+    return ControlledRobot(model, point, at, control, kp, kd, effort, assumed, control.servo)
 
 
 def gains_of(control: Control, robot: Robot, known: Result | None, logged: Log | None) -> tuple[Array, Array]:
@@ -568,14 +612,15 @@ def _moving(robot: Robot) -> set[str]:
     return {joint.name for joint in robot.independent_joints}
 
 
-def _noise(settings: ExcitationSettings, model: DynamicModel) -> tuple[Array, list[Finding]]:
+def _noise(settings: ExcitationSettings, model: DynamicModel, *, of_servos: bool) -> tuple[Array, list[Finding]]:
     """Standard deviation of each joint's measured positions [rad or m], and a finding where it is assumed."""
-    assumed = position_noise(model)
+    assumed = position_noise(model, of_servos=of_servos)
     stated = settings.position_noise
     noise = _by_joint("position_noise", stated, model.robot, assumed)
     if stated is not None:
         return noise, []
-    return noise, [Finding.of("position-noise-assumed", "positions", noise=1e3 * float(noise.max()))]
+    bits = 12 if of_servos else 14
+    return noise, [Finding.of("position-noise-assumed", "positions", noise=1e3 * float(noise.max()), bits=bits)]
 
 
 def _on_values(robot: ControlledRobot) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from dynid.arrays import Array
 from dynid.estimation import Unknowns, confounded_pairs
 from dynid.identification.command_fit import unknown_columns, unknowns_of
 from dynid.identification.commanded_robot import CommandedRobot, LawPoint
-from dynid.logs import Control, LawForm, Log
+from dynid.logs import Control, LawForm, Log, Servo
 from dynid.model import DynamicModel, Role, matching, split_known
 from dynid.robot import JointKind
 from dynid.simulation import Rollout, RolloutParameters, nominal_robot, sensitivities
@@ -53,6 +54,15 @@ class CommandDesignThresholds:
     encoder: float = 1.1e-4
     """Standard deviation of measured positions [rad]: that of an encoder of 14 bits, 2 pi / 16384 / sqrt(12)."""
 
+    servo_encoder: float = 4.4e-4
+    """The same of hobby servos, whose encoders have 12 bits."""
+
+    servo_rate: float = 30.0
+    """Rate of commands and logs of hobby servos [Hz]: that of LeRobot."""
+
+    servo_band: float = 0.1
+    """Largest frequency of a servo's commands over the rate of its log: ten samples a period."""
+
     slide_encoder: float = 1e-5
     """The same of a prismatic joint [m]."""
 
@@ -83,6 +93,8 @@ class ControlledRobot:
         kd: Gains on velocities [N m s/rad or N s/m], shape (joints,).
         effort: Largest torques [N m or N], shape (joints,); infinite where there is no limit.
         assumed: Parameters whose values are assumed.
+        servo: Servos, whose torque falls with speed; None for drives that control torques. The largest torques are
+            then those before back-EMF.
     """
 
     model: DynamicModel
@@ -93,6 +105,16 @@ class ControlledRobot:
     kd: Array
     effort: Array
     assumed: tuple[str, ...] = ()
+    servo: Servo | None = None
+
+    @cached_property
+    def back_emf(self) -> Array | None:
+        """Torque that servos lose with speed [N m s/rad], shape (joints,); None for drives that control torques."""
+        return None if self.servo is None else self.servo.law(len(self.kp))["back_emf"]
+
+    def before_back_emf(self, torque: Array, v: Array) -> Array:
+        """What servos would give at rest under the same voltage, (samples, joints); for other drives the torque."""
+        return torque if self.back_emf is None else torque + self.back_emf * v
 
     def with_log(self, log: Log) -> CommandedRobot:
         """The robot as output error sees it, with a log."""
@@ -168,10 +190,11 @@ def fallback_sizes(model: DynamicModel, p: Array, kp: Array, effort: Array, post
     return found
 
 
-def position_noise(model: DynamicModel) -> Array:
+def position_noise(model: DynamicModel, *, of_servos: bool = False) -> Array:
     """Standard deviations of measured positions that are assumed [rad or m], shape (joints,)."""
+    encoder = THRESHOLDS.servo_encoder if of_servos else THRESHOLDS.encoder
     slides = [joint.kind is JointKind.PRISMATIC for joint in model.robot.independent_joints]
-    return np.where(slides, THRESHOLDS.slide_encoder, THRESHOLDS.encoder)
+    return np.where(slides, THRESHOLDS.slide_encoder, encoder)
 
 
 def information(rollout: Rollout, columns: RolloutParameters, noise: Array) -> Array:

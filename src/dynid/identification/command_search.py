@@ -167,6 +167,8 @@ class CommandProblem:
             position_command=control.position,
             kp=self.robot.kp,
             kd=self.robot.kd,
+            back_emf=self.robot.back_emf,
+            effort_limit=None if self.robot.servo is None else self.robot.effort,
         )
 
     def commands(self, waves: Sequence[CommandWave], amplitude: Array, *, in_turn: bool) -> Array:
@@ -181,7 +183,8 @@ class CommandProblem:
     def _input(self, times: Array, commands: Array) -> ControlInput:
         point, control = self.robot.point, self.robot.control
         rate = None if point.form == "continuous" else control.rate or self.rate
-        return ControlInput(time=times, position=commands, kp=self.robot.kp, kd=self.robot.kd, rate=rate)
+        gains = {"kp": self.robot.kp, "kd": self.robot.kd, "back_emf": self.robot.back_emf}
+        return ControlInput(time=times, position=commands, rate=rate, **gains)
 
     def _rolled(self, control: ControlInput, q0: Array, *, steps_kept: bool = False) -> Rollout:
         point = self.robot.point
@@ -200,7 +203,8 @@ class CommandProblem:
             (x - room.start) / (end - room.start) for x in (commands, rollout.q) for end in (room.lower, room.upper)
         ]
         torques = np.abs(self.peak_torques(commands, rollout)).max(axis=0)
-        torques = np.maximum(torques, np.abs(rollout.torque).max(axis=0))
+        steady = self.robot.before_back_emf(rollout.torque, rollout.v)
+        torques = np.maximum(torques, np.abs(steady).max(axis=0))
         of_torque = (torques - still) / np.maximum(room.effort - still, 1e-12)
         of_speed = np.abs(rollout.v).max(axis=0) / room.velocity
         return np.max([*(part.max(axis=0) for part in reached), of_speed, of_torque], axis=0)
@@ -247,6 +251,15 @@ class CommandProblem:
         else:
             value = math.log(float(np.mean(relative[judged] ** 8)) ** 0.125)
         return Trial(commanded, replace_steps(rollout), H, Promise(self.unknowns, C, sizes), worst, value)
+
+
+def _require_unknowns(problem: CommandProblem) -> None:
+    """Refuse a design for nothing."""
+    if not problem.sizes[1].any():
+        raise InvalidRequestError(
+            "armature, friction and delay are all known, so that no commands could show more; leave some of [known] "
+            "out, or delay of [control]"
+        )
 
 
 def _require_torque(needed: Array, effort: Array, names: Sequence[str]) -> None:
@@ -345,6 +358,7 @@ def search(
     Raises:
         InvalidRequestError: If limits leave no room for any.
     """
+    _require_unknowns(problem)
     begin, rng = time.monotonic(), np.random.default_rng((seed, 9))
     most, n = np.array(problem.room.amplitude), len(problem.robot.kp)
     so_far = _SoFar()

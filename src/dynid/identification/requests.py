@@ -84,6 +84,7 @@ def excite_commands(
     kp: float | Sequence[float] | Array | str | None = None,
     kd: float | Sequence[float] | Array | str | None = None,
     control: Control | Mapping[str, Any] | None = None,
+    servo: Servo | Mapping[str, Any] | None = None,
     settings: ExcitationSettings | Mapping[str, Any] | None = None,
     known: Result | str | PathLike[str] | Sequence[Result | str | PathLike[str]] | None = None,
     known_values: Mapping[str, float] | None = None,
@@ -109,6 +110,7 @@ def excite_commands(
             robot file's actuators.
         kd: Torque per error of velocity [N m s/rad or N s/m]; as `kp`.
         control: Other keys of `[control]`, such as `delay`, `rate`, `effort_limit` and `bias`.
+        servo: The servos that move the robot, as `[control.servo]` states them, in the place of kp and kd.
         settings: Keys of `[excitation]`: limits, `duration`, `rate`, `command_rate`, `position_noise`, `amplitude`,
             `band`, `family`, `start`, `margin`.
         known: A result that was identified from commands, or its folder: the robot is simulated with its parameters,
@@ -126,7 +128,9 @@ def excite_commands(
     Raises:
         InvalidRequestError: If gains are missing, settings contradict the robot or each other, or limits leave no room.
     """
-    stated = {"kp": _numbers(kp), "kd": _numbers(kd)}
+    stated: dict[str, Any] = {"kp": _numbers(kp), "kd": _numbers(kd)}
+    if servo is not None:
+        stated["servo"] = checked(Servo, servo, "servo")
     changes = {**changes, "commands": True}
     options = {"time_limit": time_limit, "starts": starts, "seed": seed, "progress": progress}
     result = _only_result(known)
@@ -148,7 +152,8 @@ def excite_commands(
             **stated,
         )
         values = {**experiment.known, **(known_values or {})}
-        logged = _first_log(source, robot, progress) if law.kp is None and law.kd is None and result is None else None
+        is_stated = not (law.kp is None and law.kd is None and law.servo is None)
+        logged = None if is_stated or result is not None else _first_log(source, robot, progress)
     return design_commands(
         robot,
         terms,
