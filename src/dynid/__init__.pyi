@@ -42,9 +42,12 @@ from .identification.static_logs import identify_in_stages
 from .identification.stream import Stream
 from .identification.validation import Validation, validate
 from .logs.captures.capture import Capture, ForcePlate
+from .logs.captures.capture_reading import read_capture
+from .logs.captures.captured_log import log_of_capture
 from .logs.captures.human_of_markers import human_of_markers
 from .logs.captures.inverse_kinematics import MarkerMotion, motion_of_markers
 from .logs.captures.marker_calibration import MarkerCalibration, calibrate_markers
+from .logs.captures.plate_contacts import contacts_of_plates
 from .logs.contacts import Contact, Stance
 from .logs.log import Log
 from .logs.servo import Servo
@@ -121,6 +124,7 @@ __all__ = [
     "compare_friction",
     "compile_model",
     "contact_thresholds",
+    "contacts_of_plates",
     "convert",
     "demo",
     "excite",
@@ -144,9 +148,11 @@ __all__ = [
     "load_result",
     "load_robot",
     "load_thresholds",
+    "log_of_capture",
     "motion_of_markers",
     "motion_through",
     "observe",
+    "read_capture",
     "read_log",
     "read_logs",
     "repair",

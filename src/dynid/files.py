@@ -443,7 +443,7 @@ class FileKind(StrEnum):
 
 _ROBOTS = (".urdf", ".xacro", ".mjcf")
 _LOGS = (".csv", ".tsv", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".parquet", ".npz", ".mat", ".pt", ".pth")
-_LOGS += (".hdf5", ".h5", ".bag", ".mcap", ".db3", ".gz", ".bz2", ".xz")
+_LOGS += (".hdf5", ".h5", ".c3d", ".trc", ".bag", ".mcap", ".db3", ".gz", ".bz2", ".xz")
 _FOLDERS = {
     "result.json": FileKind.RESULT,
     "excitation.json": FileKind.TRAJECTORY,

@@ -41,8 +41,8 @@ LogArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="LOG...",
-        help="Logs (CSV, text, Parquet, NPZ, JSON, MAT, PyTorch, ROS bags); or several files of one log, one per "
-        "quantity; patterns, folders and URLs stand for their files.",
+        help="Logs (CSV, text, Parquet, NPZ, JSON, MAT, PyTorch, ROS bags, C3D, TRC); or several files of one log, one "
+        "per quantity; patterns, folders and URLs stand for their files.",
     ),
 ]
 PositionOption = Annotated[
@@ -54,6 +54,12 @@ NamesOption = Annotated[
     typer.Option(metavar="NAMES", help="Names of columns of files without: t,q1..q6,tau1..tau6; _ skips one."),
 ]
 UnitOption = Annotated[list[str] | None, typer.Option(metavar="QUANTITY=UNIT", help="Units: torque=mA,position=deg.")]
+UpOption = Annotated[
+    str | None, typer.Option("--up", metavar="AXIS", help="Of captures: the axis that points upward, such as y or -z.")
+]
+SubjectOption = Annotated[
+    str | None, typer.Option("--subject", metavar="NAME", help="Of captures with several persons: whose markers.")
+]
 LockOption = Annotated[
     list[str] | None,
     typer.Option(metavar="JOINT[=AT]", help="Joints to lock [rad or m]: finger_joint=0.02, 'right_*'."),
@@ -80,6 +86,8 @@ def init(
         float | None, typer.Option("--rate", metavar="HZ", help="Sampling rate, where the log has no time stamps.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    up: UpOption = None,
+    subject: SubjectOption = None,
     exact_frames: ExactFramesOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -106,6 +114,8 @@ def init(
             rate=rate,
             folder=out.parent,
             exact_frames=exact_frames,
+            up=up,
+            subject=subject,
             progress=step,
         )
         made.save(out, overwrite=force)
@@ -161,7 +171,7 @@ def show_first_experiment(path: Path, made: FirstExperiment) -> None:
     if made.series is not None:
         part = "name a part of them by a pattern in file = ..., and run dynid validate result with the others"
         output.print(f"\nTo validate on logs that were not used: {part}")
-    elif len(made.layouts) > 1:
+    elif made.count > 1:
         files, line = made.held_out
         alone = f"remove the last [[log]] (line {line}), and after identify run dynid validate result {files[0]}"
         several = f"move the last [[log]] (line {line}) to held_out.toml, and run dynid validate result held_out.toml"

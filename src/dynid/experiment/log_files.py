@@ -11,7 +11,18 @@ from dynid.experiment.first.first_experiment import SAMPLES, FilePath, findings_
 from dynid.experiment.first.guesses import Group
 from dynid.experiment.first.layout import Layout
 from dynid.experiment.first.questions import answers_of
-from dynid.logs import Log, LogSource, Progress, Quantity, RecordingError, files_of, local_file, read_source, silent
+from dynid.logs import (
+    Log,
+    LogSource,
+    Progress,
+    Quantity,
+    RecordingError,
+    files_of,
+    is_capture,
+    local_file,
+    read_source,
+    silent,
+)
 from dynid.logs.contacts import Stance
 from dynid.logs.sources import require_single_axes
 from dynid.robot import Load, Robot, as_robot
@@ -50,7 +61,7 @@ def read_log(
     static: bool | Literal["rows"] = False,
     progress: Progress = silent,
 ) -> Log:
-    """Read a log: CSV, text, Parquet, NPZ, JSON, MAT, PyTorch or a ROS bag.
+    """Read a log: CSV, text, Parquet, NPZ, JSON, MAT, PyTorch, a ROS bag, or a capture (C3D, TRC).
 
     Without columns, they and their units are guessed from names and numbers, as `init` does; what was guessed is in the
     log's findings.
@@ -106,6 +117,10 @@ def read_log(
         quantities = {role: _quantity(files[0], columns, role, units or {}) for role, columns in stated.items()}
         source = checked(LogSource, quantities | common | {"rate": rate}, "log")
         return replace(read_source(source, of, progress), load=load, stance=stance)
+    if of is not None and not stated and is_capture(*files):
+        stated_unit = (units or {}).get("position")
+        table = {"file": str(files[0]), "unit": stated_unit}
+        return replace(read_source(checked(LogSource, {"capture": table} | common, "log"), of, progress), load=load)
     if of is not None:
         require_single_axes(of)
     if stated or of is None:

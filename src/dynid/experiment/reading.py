@@ -11,7 +11,15 @@ from pydantic import ValidationError
 from dynid.errors import FileProblemError
 from dynid.experiment.experiment import Experiment
 from dynid.files import expanded_path, is_file, line_of, parse_toml, read_toml_text
-from dynid.logs import RecordingError, is_url, quantities_in, single_logs, stands_for_many, with_files
+from dynid.logs import (
+    RecordingError,
+    is_url,
+    quantities_in,
+    single_logs,
+    stands_for_many,
+    with_capture_table,
+    with_files,
+)
 from dynid.settings import Table, checked, key_of, problem_in_words
 
 T = TypeVar("T", bound=Table)
@@ -124,7 +132,7 @@ CHOICE = re.compile(r"^#\s*CHOOSE:\s*(?P<question>.*)$")
 def _left_open(text: str, table: int | None, key: tuple[str | int, ...]) -> tuple[int, str] | None:
     """Line and question of a key that is missing because `init` left it open, as a comment in its table."""
     lines = text.splitlines()
-    question, wanted = "", (key[-1],) if key[:1] == ("log",) and len(key) > 2 else ("rate", "time", "torque")
+    question, wanted = "", (key[-1], "capture") if key[:1] == ("log",) and len(key) > 2 else ("rate", "time", "torque")
     for number, line in enumerate(lines[table:] if table is not None else [], start=(table or 0) + 1):
         if line.startswith("["):
             return None
@@ -185,6 +193,7 @@ def _with_paths(values: dict[str, Any], path: Path, text: str, folder: Path, nee
             values[table] = {**own, key: whole(own[key], (table, key), keep)}
     logs = values.get("log")
     if isinstance(logs, list):
+        logs = [with_capture_table(log) for log in logs]
         values["log"] = with_files(logs, lambda name, place: whole(name, (*place, "file")), ("log",))
     return values
 

@@ -1,4 +1,6 @@
 # What the room offers to the others; names are imported when they are first asked for.
+from .captures.capture import Capture, ForcePlate
+from .captures.capture_reading import is_capture, read_capture
 from .coarse_clock import standing_still
 from .column_order import joint_of, joint_order, speaks_of
 from .commands import Commands, LawForm, delayed, law_torque
@@ -11,7 +13,7 @@ from .log import Log
 from .log_paths import files_of, single_logs, stands_for_many
 from .magnitudes import IN_MILLIMETRES, LARGE, findings_on_magnitudes, findings_on_mass, reach_of
 from .mending import mended
-from .named_files import quantities_in, with_files
+from .named_files import quantities_in, with_capture_table, with_files
 from .processing.automatic import PreparedLog, finding_on_outliers
 from .processing.long_preparation import is_long, stretches_of
 from .processing.motion_ranges import Motion, Speeds
@@ -49,11 +51,13 @@ __all__ = [
     "SERVO_LIMITS",
     "TURN",
     "UNITS",
+    "Capture",
     "Commands",
     "Contact",
     "Control",
     "ControllerClock",
     "Drive",
+    "ForcePlate",
     "LawForm",
     "LoadTable",
     "Log",
@@ -91,6 +95,7 @@ __all__ = [
     "findings_on_rest",
     "gain_stds",
     "is_bag",
+    "is_capture",
     "is_current",
     "is_long",
     "is_url",
@@ -106,6 +111,7 @@ __all__ = [
     "processed",
     "quantities_in",
     "reach_of",
+    "read_capture",
     "read_columns",
     "read_groups",
     "read_source",
@@ -123,6 +129,7 @@ __all__ = [
     "transmission_of",
     "unit_in",
     "whole_file",
+    "with_capture_table",
     "with_control",
     "with_files",
 ]

@@ -44,3 +44,14 @@ def with_files(data: Any, change: Callable[[Any, Place], Any], place: Place = ()
     if isinstance(data, list | tuple):
         return [with_files(part, change, (*place, k)) for k, part in enumerate(data)]
     return data
+
+
+def with_capture_table(log: Any) -> Any:
+    """A table `[[log]]` whose capture is a table, too, where it was the name of a file alone.
+
+    >>> with_capture_table({"capture": "walk.c3d"})
+    {'capture': {'file': 'walk.c3d'}}
+    """
+    if isinstance(log, Mapping) and isinstance(log.get("capture"), str):
+        return {**log, "capture": {"file": log["capture"]}}
+    return log

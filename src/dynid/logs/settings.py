@@ -149,6 +149,29 @@ class ContactTable(Table):
     sign: Literal[-1, 1] = 1
 
 
+class CaptureFile(Quantity):
+    """`capture`: markers and force plates, which stand in for positions, the pose of the base and contacts.
+
+    `unit` is that of lengths and `up` the axis that points upward, where the file states them wrongly; `subject` whose
+    markers are wanted in a file of several persons; gaps of markers up to `longest_gap` [s] are filled.
+    """
+
+    up: Name | None = None
+    subject: Name | None = None
+    longest_gap: NotNegative | None = None
+
+
+def _file_of_capture(value: Any) -> Any:
+    return {"file": value} if isinstance(value, str) else value
+
+
+Captured = Annotated[
+    CaptureFile,
+    BeforeValidator(_file_of_capture),
+]
+"""The file of a capture, by its name alone or as a table."""
+
+
 class StanceTable(Table):
     """`stance`: the body that rests on the ground, with its pose (x, y, z, roll, pitch, yaw) in the world [m, rad]."""
 
@@ -158,6 +181,9 @@ class StanceTable(Table):
 
 Gains = Quantity | tuple[NotNegative, ...] | NotNegative
 """Gains of a control law: columns of a file, one number for each joint, or one for all."""
+
+OF_CAPTURES = ("position", "torque", "velocity", "time", "rate", "wrench", "base_pose", "stance", "contact")
+"""Keys of a log that a capture stands for."""
 
 COMMANDS = ("position_command", "velocity_command", "torque_command", "kp", "kd")
 """Roles of what a robot was commanded."""
@@ -231,6 +257,7 @@ class LogSource(Table):
     """
 
     name: Name | None = None
+    capture: Captured | None = None
     position: Quantity
     torque: Quantity | None = None
     velocity: Quantity | None = None
@@ -259,6 +286,22 @@ class LogSource(Table):
 
     @model_validator(mode="before")
     @classmethod
+    def _captures_have_positions(cls, stated: Any) -> Any:
+        """The file of a capture stands for that of positions."""
+        if not isinstance(stated, Mapping) or stated.get("capture") is None:
+            return stated
+        capture = _file_of_capture(stated["capture"])
+        file = capture.get("file") if isinstance(capture, Mapping) else getattr(capture, "file", None)
+        position = stated.get("position")
+        own = position.get("file") if isinstance(position, Mapping) else getattr(position, "file", position)
+        others = [key for key in OF_CAPTURES if key != "position" and stated.get(key) is not None]
+        others += ["position"] if position is not None and own != file else []
+        if others:
+            raise ValueError(f"a capture has the motion, its time and the contacts; leave '{others[0]}' out")
+        return {**stated, "position": {"file": file}}
+
+    @model_validator(mode="before")
+    @classmethod
     def _postures_need_no_time(cls, stated: Any) -> Any:
         if isinstance(stated, Mapping) and stated.get("static") == "rows":
             has_time = stated.get("time") is not None or stated.get("rate") is not None
@@ -267,6 +310,10 @@ class LogSource(Table):
 
     @model_validator(mode="after")
     def _has_time(self) -> LogSource:
+        if self.capture is not None:
+            if self.rows is not None and self.seconds is not None:
+                raise ValueError("a log is cut by 'rows' or by 'seconds', not by both")
+            return self
         if self.time is not None and self.rate is not None:
             raise ValueError("a log needs either 'time' or 'rate', and not both")
         if self.time is None and self.rate is None and not is_bag(self.position.path):
@@ -332,7 +379,7 @@ class LogSource(Table):
     def _has_torques(self) -> LogSource:
         if self.base_pose is not None and self.stance is not None:
             raise ValueError("base_pose and stance both say where the base is; leave one out")
-        if self.contact is not None:
+        if self.contact is not None or self.capture is not None:
             return self
         if self.torque is None and self.position_command is None and self.wrench is None:
             raise ValueError(

@@ -82,6 +82,10 @@ def read_source(
         UnknownNameError: If there is no such unit.
     """
     source = with_local_files(source, progress)
+    if source.capture is not None:
+        from dynid.logs.captures.captured_log import log_of_source
+
+        return log_of_source(source, robot, progress)
     try:
         where = quantities_of(source, robot)
         if drive is not None and source.torque is not None and source.torque.unit is not None:

@@ -36,6 +36,9 @@ TEXT = (".csv", ".tsv", ".txt", ".dat")
 
 BINARY = (".parquet", ".npz", ".mat", ".hdf5", ".h5", ".pt", ".pth", ".json", ".jsonl", ".ndjson")
 
+CAPTURES = (".c3d", ".trc")
+"""Endings of captures, which have no columns: `[[log]]` names them as `capture`."""
+
 TOGETHER = 4
 """Columns that are put in their places together."""
 
@@ -331,7 +334,7 @@ def source_of(path: Path, width: int | None = None, progress: Progress = silent)
 def is_log_name(path: Path) -> bool:
     """Whether the ending of a file, or of one that an episode is in, is one of those that can be read."""
     suffix = whole_file(path).suffix.lower()
-    return suffix in (*TEXT, *BINARY, *BAGS) or (suffix in PACKED and Path(path.stem).suffix.lower() in TEXT)
+    return suffix in (*TEXT, *BINARY, *BAGS, *CAPTURES) or (suffix in PACKED and Path(path.stem).suffix.lower() in TEXT)
 
 
 def _other(path: Path) -> str:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from dynid.experiment.first.series import Series, looked_at, series_of
 from dynid.experiment.reading import ExperimentError, parse_experiment
 from dynid.files import FileKind, kind_of, write_text
 from dynid.findings import Finding, Severity
-from dynid.logs import COMMANDS, Progress, RecordingError, data_set_of, files_of, is_url, local_file, silent
+from dynid.logs import COMMANDS, Progress, RecordingError, data_set_of, files_of, is_capture, is_url, local_file, silent
 from dynid.robot import Robot, load_robot
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -76,7 +76,11 @@ class FirstExperiment:
     @property
     def text(self) -> str:
         """The experiment file."""
-        return _text(self, self.folder)
+        return self.written(self.folder)
+
+    def written(self, folder: Path) -> str:
+        """The experiment file, with paths relative to a folder."""
+        return _text(self, folder)
 
     @property
     def experiment(self) -> Experiment:
@@ -146,7 +150,7 @@ class FirstExperiment:
         path = Path(path)
         if path.suffix.lower() != ".toml":
             raise InvalidRequestError(f"the experiment file '{path}' must end in .toml, as all experiments do")
-        write_text(path, _text(self, path.parent), overwrite=overwrite)
+        write_text(path, self.written(path.parent), overwrite=overwrite)
         return path
 
     def __repr__(self) -> str:
@@ -175,6 +179,8 @@ def init(
     rate: float | None = None,
     folder: FilePath = ".",
     exact_frames: bool = False,
+    up: str | None = None,
+    subject: str | None = None,
     progress: Progress = silent,
 ) -> FirstExperiment:
     """Look at a robot and its logs, and write what an experiment of both looks like.
@@ -203,6 +209,8 @@ def init(
         rate: Sampling rate [Hz]; needed where there are no time stamps.
         folder: Folder that paths in the text are relative to.
         exact_frames: Keep right angles that the robot's file rounds; see `load_robot`.
+        up: Of captures, the axis that points upward, such as "y", where the file states it wrongly.
+        subject: Of captures with several persons, whose markers are wanted.
         progress: Callback; receives a short description of each step.
 
     Raises:
@@ -212,17 +220,16 @@ def init(
     """
     source = os.fspath(robot)
     _refuse_exchanged(source, logs)
+    names, files = _named(logs, progress)
+    options = {"folder": folder, "lock": lock, "exact_frames": exact_frames, "progress": progress}
+    if (captured := _of_captures(source, files, unit, {"up": up, "subject": subject, **options})) is not None:
+        return captured
     loaded = load_robot(source, exact_frames=exact_frames)
     free = loaded
     loaded, base, is_stated = with_held_base(free, lock)
-    names = [name for log in logs for name in ([log] if isinstance(log, str | os.PathLike) else log)]
-    files = tuple(local_file(file.name, progress) for name in names for file in files_of(name))
-    if not files:
-        raise InvalidRequestError("a first experiment needs a log; give its file or files")
     refuse_moving_base(files if base and not is_stated else (), loaded)
     stated = {"position": position, "velocity": velocity, "torque": torque, "time": time, "kp": kp, "kd": kd}
-    commanded = (position_command, velocity_command, torque_command)
-    stated |= dict(zip(COMMANDS[:3], commanded, strict=True))
+    stated |= dict(zip(COMMANDS[:3], (position_command, velocity_command, torque_command), strict=True))
     answers = answers_of(loaded, stated, unit, without_base(lock, free), columns, rate)
     is_series = len(names) == 1 and not is_url(os.fspath(names[0])) and _is_long(files)
     layouts = look_at(looked_at(files) if is_series else files, loaded, answers, progress)
@@ -250,6 +257,41 @@ def init(
     return _readable(made)
 
 
+def _named(
+    logs: Sequence[FilePath | Sequence[FilePath]], progress: Progress
+) -> tuple[list[FilePath], tuple[Path, ...]]:
+    """Names of logs one by one, and the files that they stand for.
+
+    Raises:
+        InvalidRequestError: If there is none.
+    """
+    names = [name for log in logs for name in ([log] if isinstance(log, str | os.PathLike) else log)]
+    files = tuple(local_file(file.name, progress) for name in names for file in files_of(name))
+    if not files:
+        raise InvalidRequestError("a first experiment needs a log; give its file or files")
+    return names, files
+
+
+def _of_captures(
+    source: str, files: Sequence[Path], unit: Mapping[str, str | Sequence[str]] | None, options: Mapping[str, Any]
+) -> FirstExperiment | None:
+    """A first experiment from captures; None where logs are none.
+
+    Raises:
+        InvalidRequestError: If what only captures have is stated of other logs.
+    """
+    if not is_capture(*files):
+        if options["up"] is not None or options["subject"] is not None:
+            problem = "up and subject are of captures (C3D, TRC), and these logs are none; leave them out"
+            raise InvalidRequestError(problem)
+        return None
+    from dynid.experiment.first.captured_experiment import first_of_captures
+
+    stated = None if unit is None else unit.get("position")
+    lengths = stated if isinstance(stated, str | None) else stated[0]
+    return _readable(first_of_captures(source, files, unit=lengths, **options))
+
+
 def _is_long(files: Sequence[Path]) -> bool:
     """Whether logs of one name need one table together: there are many, or they are the episodes of a data set."""
     return len(files) > FEW or (len(files) > 1 and data_set_of(files[0]) is not None)
@@ -257,7 +299,7 @@ def _is_long(files: Sequence[Path]) -> bool:
 
 def _readable(made: FirstExperiment) -> FirstExperiment:
     """A first experiment that can be read where nothing is open."""
-    if any(layout.is_open for layout in made.layouts):
+    if any(layout.is_open for layout in made.layouts) or any(question.is_open for question in made.questions):
         return made
     try:
         made.experiment  # noqa: B018 (reading it is the check)

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynid.arrays import Array, frozen
+from dynid.arrays import Array, Flags, frozen
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.findings import Finding
 from dynid.logs.contacts import WRENCH, as_numbers, checked_pose
@@ -119,7 +118,7 @@ class Capture:
         return len(self.time)
 
     @property
-    def is_seen(self) -> NDArray[np.bool_]:
+    def is_seen(self) -> Flags:
         """Which markers were seen when, shape (samples, markers)."""
         return np.asarray(np.isfinite(self.markers).all(axis=2))
 
@@ -142,6 +141,34 @@ class Capture:
         several = "" if len(self.plates) == 1 else "s"
         plates = f", {len(self.plates)} force plate{several}" if self.plates else ""
         return f"Capture{name}: {sampling(self.time)}, {len(self.names)} markers{plates}"
+
+
+@dataclass(frozen=True, eq=False)
+class CaptureParts:
+    """A capture as its file has it: along its own axes, with its own labels, and nothing mended.
+
+    Attributes:
+        time: Time stamps of the markers [s], shape (samples,).
+        markers: Where they were [m] if the stated unit is right, shape (samples, markers, 3); NaN where one was not
+            seen.
+        labels: Labels of the markers, with prefixes.
+        path: The file.
+        plates: The force plates, with the signs of the file.
+        up: The axis that points upward, such as "+z"; empty where the file does not state it.
+        unit: The unit of lengths that the file states; empty where it states none.
+        findings: What was noticed.
+        zero: The stretch [s] in which plates are said to be unloaded; None where none is stated.
+    """
+
+    time: Array
+    markers: Array
+    labels: tuple[str, ...]
+    path: Path
+    plates: tuple[ForcePlate, ...] = ()
+    up: str = ""
+    unit: str = ""
+    findings: tuple[Finding, ...] = ()
+    zero: tuple[float, float] | None = None
 
 
 def checked_time(time: object, what: str) -> Array:

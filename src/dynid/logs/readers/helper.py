@@ -44,6 +44,10 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
             return {"topics": [topic.to_dict() for topic in _topics(path, changed)]}
         if reader == "episodes":
             return {"episodes": sorted(_episodes(path))}
+        if reader == "c3d":
+            from dynid.logs.captures.c3d_file import written_c3d
+
+            return written_c3d(path, Path(request["out"]))
         source = _source(path, reader, changed)
         if "positions" in request:
             positions, stamps = request["positions"], request["stamps"]
