@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dynid.arrays import Array, frozen
-from dynid.errors import InvalidRequestError, ShapeError
+from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
+from dynid.robot import CHANNELS
 
 CONTACT = "contact "
 """What roles of wrenches in files begin with; the number of the contact follows."""
@@ -31,6 +32,9 @@ class Contact:
             it was not measured: the rows of the dynamics that it acts on then do not count.
         pose: Pose in the world of a force plate, whose axes and origin the wrench is along and about instead, shape
             (4, 4); None for a sensor in the body.
+        channels: Names of the channels that were measured, where these are not all six ("Fx", "Fy", "Fz", "Tx", "Ty",
+            "Tz"). The wrench may have only their columns then, in this order. Rows of the dynamics that others act on
+            do not count.
 
     >>> Contact("left_foot", [[0.0, 0.0, 300.0]]).wrench.tolist()
     [[0.0, 0.0, 300.0, 0.0, 0.0, 0.0]]
@@ -39,17 +43,47 @@ class Contact:
     body: str
     wrench: Array | None = None
     pose: Array | None = None
+    channels: Sequence[str] = CHANNELS
 
     def __post_init__(self) -> None:
         require_name(self.body, "a contact")
+        object.__setattr__(self, "channels", _channels(self.channels))
         if self.wrench is not None:
             given = as_numbers(self.wrench, f"the wrench on '{self.body}'")
+            if self.is_in_part and given.ndim == 2 and given.shape[1] == len(self.channels):
+                whole = np.zeros((len(given), WRENCH))
+                whole[:, [CHANNELS.index(name) for name in self.channels]] = given
+                given = whole
             if given.ndim != 2 or given.shape[1] not in (FORCES, WRENCH):
                 raise ShapeError(f"the wrench on '{self.body}'", f"(samples, {WRENCH})", given.shape)
             wrench = given if given.shape[1] == WRENCH else np.hstack([given, np.zeros_like(given)])
             object.__setattr__(self, "wrench", frozen(wrench))
         if self.pose is not None:
             object.__setattr__(self, "pose", checked_pose(self.pose, f"the plate under '{self.body}'"))
+
+    @staticmethod
+    def of_pressure(body: str, force: object, centre: object, pose: object = None) -> Contact:
+        """The contact of a balance board, which measures the vertical force and where its centre of pressure is.
+
+        Args:
+            body: Name of the body in the robot's file that stands on it.
+            force: Force along z of the board's frame on the robot [N], shape (samples,).
+            centre: Centre of pressure, x and y in that frame [m], shape (samples, 2).
+            pose: Pose of the board's frame in the world, shape (4, 4); that of the body when None.
+
+        >>> Contact.of_pressure("feet", [700.0], [[0.1, 0.02]]).wrench.tolist()
+        [[0.0, 0.0, 700.0, 14.0, -70.0, 0.0]]
+        """
+        push, at = as_numbers(force, "the force of a board"), as_numbers(centre, "the centre of pressure")
+        if at.shape != (len(push), 2) or push.ndim != 1:
+            raise ShapeError("the centre of pressure", f"({len(push)}, 2)", at.shape)
+        wrench = np.stack([push, at[:, 1] * push, -at[:, 0] * push], axis=1)
+        return Contact(body, wrench, pose, channels=("Fz", "Tx", "Ty"))  # type: ignore[arg-type]
+
+    @property
+    def is_in_part(self) -> bool:
+        """Whether some channels were not measured."""
+        return len(self.channels) < WRENCH
 
     def require_samples(self, count: int) -> None:
         """Refuse a wrench that has another number of samples than its log, or holes.
@@ -123,6 +157,24 @@ def contacts_of(stated: object) -> tuple[Contact, ...]:
         if not isinstance(part, Contact):
             raise InvalidRequestError(f"contacts must be dynid.Contact objects, not {part!r:.60}")
     return found
+
+
+def _channels(stated: object) -> tuple[str, ...]:
+    """Names of channels, in the order of a wrench where all are there.
+
+    Raises:
+        InvalidRequestError: If they are no names, none, or one stands twice.
+        UnknownNameError: If one does not exist.
+    """
+    if isinstance(stated, str) or not isinstance(stated, Iterable):
+        raise InvalidRequestError(f"channels are names, such as ('Fz', 'Tx', 'Ty'), not {stated!r:.60}")
+    names = tuple(stated)
+    for name in names:
+        if name not in CHANNELS:
+            raise UnknownNameError("channel of a wrench", str(name), CHANNELS)
+    if not names or len(set(names)) < len(names):
+        raise InvalidRequestError("channels name each channel that was measured once, and at least one")
+    return CHANNELS if set(names) == set(CHANNELS) else names
 
 
 def require_name(body: object, what: str) -> None:

@@ -8,7 +8,7 @@ wrenches beyond it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,7 @@ from dynid.logs.contacts import Contact, Stance
 from dynid.logs.log import POSE_COLUMNS, Log
 from dynid.logs.quaternions import with_steady_signs
 from dynid.model import ContactOffset, DynamicModel, joint_torques, link_pose
-from dynid.robot import Robot, place_of_body, pose, rotation_about
+from dynid.robot import CHANNELS, Robot, place_of_body, pose, rotation_about
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +166,17 @@ class FloatingBody:
                 found += contact_torques(self.robot, contact, q)
         return found[:, list(self.model.row_indices)]
 
+    def _acted_on(self, log: Log, contact: Contact) -> NDArray[np.bool_]:
+        """On which rows channels of a contact act that were not measured, shape (nv,)."""
+        few = log.at(np.unique(np.linspace(0, len(log) - 1, POSTURES).astype(int)))
+        q = self.positions(few, few.position[:, self.driven[0]])
+        found = np.zeros(self.robot.nv, dtype=bool)
+        for k, name in enumerate(CHANNELS):
+            if name not in contact.channels:
+                unit = replace(contact, wrench=np.tile(np.eye(len(CHANNELS))[k], (len(q), 1)))
+                found |= np.abs(contact_torques(self.robot, unit, q)).max(axis=0) > NO_ACTION
+        return found
+
     def measured(self, log: Log) -> NDArray[np.bool_] | None:
         """Which rows were measured, shape (samples, rows); None for all."""
         found = np.ones((len(log), self.robot.nv), dtype=bool)
@@ -181,8 +192,18 @@ class FloatingBody:
                 link, _ = place_of_body(self.robot, contact.body)
                 for k in self.robot.chain(link):
                     found[:, self.robot.joints[k].v] = False
+            elif contact.is_in_part:
+                found[:, self._acted_on(log, contact)] = False
         rows = found[:, list(self.model.row_indices)]
         return None if rows.all() else rows
+
+
+NO_ACTION = 0.02
+"""Part of a force [m per 1], or lever of it [m], up to which a channel that was not measured does not act on a row:
+boards lie level, and soles are on them, to about this."""
+
+POSTURES = 60
+"""Samples of a log at which it is looked on which rows channels act."""
 
 
 def require_fixed(robot: Robot, log: Log) -> None:

@@ -102,7 +102,11 @@ def findings_on_floating(
     ]
     yield from _on_slips(log, body.robot, contacts, q)
     has_masses = all(body.robot.links[i].has_inertia for i in body.robot.solid_links)
-    if has_masses and all(one.wrench is not None for one in contacts) and body.robot.gravity.any():
+    if (
+        has_masses
+        and all(one.wrench is not None and not one.is_in_part for one in contacts)
+        and body.robot.gravity.any()
+    ):
         needed = DynamicModel(body.robot).inverse_dynamics(q, v, a)[:, :6]
         yield from _on_wrenches(body.robot, contacts, q, needed)
 

@@ -15,7 +15,7 @@ from dynid.logs.commands import LawForm
 from dynid.logs.contacts import CONTACT, Contact, Stance
 from dynid.logs.readers.bags import is_bag
 from dynid.logs.servo import Servo
-from dynid.robot import SIZE, Load, pose, rotation_from_rpy
+from dynid.robot import CHANNELS, SIZE, Load, pose, rotation_from_rpy
 from dynid.settings import Count, Name, NotNegative, Number, Positive, Table
 
 KEYS = frozenset(
@@ -140,13 +140,15 @@ class ContactTable(Table):
     `wrench` has six columns, forces [N], then torques [N m], along the axes of `body` and about its origin, or three
     for forces alone; without it, the wrench was not measured, and rows that it acts on do not count. `pose` (x, y, z,
     roll, pitch, yaw in the world [m, rad]) is that of a force plate, whose axes and origin then stand for those of the
-    body. `sign` is -1 for sensors that report what the robot exerts.
+    body. `sign` is -1 for sensors that report what the robot exerts. `channels` names the columns of `wrench` where
+    it has not all six, such as `["Fz", "Tx", "Ty"]` of a balance board: rows that the others act on do not count.
     """
 
     body: Name
     wrench: Quantity | None = None
     pose: tuple[Number, Number, Number, Number, Number, Number] | None = None
     sign: Literal[-1, 1] = 1
+    channels: tuple[Literal["Fx", "Fy", "Fz", "Tx", "Ty", "Tz"], ...] | None = None
 
 
 class CaptureFile(Quantity):
@@ -356,7 +358,8 @@ class LogSource(Table):
         found = []
         for k, one in enumerate(self.contact, start=1):
             wrench = wrenches.get(f"{CONTACT}{k}")
-            found.append(Contact(one.body, None if wrench is None else one.sign * wrench, _pose(one.pose)))
+            wrench = None if wrench is None else one.sign * wrench
+            found.append(Contact(one.body, wrench, _pose(one.pose), one.channels or CHANNELS))
         return tuple(found)
 
     @property

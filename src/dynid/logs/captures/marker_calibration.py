@@ -42,8 +42,8 @@ class CalibrationThresholds:
     """Least standard deviation that is assumed of a marker's coordinates [m]: that of cameras. By judgement."""
 
     determined: float = 0.006
-    """Standard deviation of a length [m] up to which the recording determines it: 1.5 % of a thigh, and a third of what
-    is left of the prior where a joint does not move. By judgement."""
+    """Standard deviation of a length [m] up to which the recording determines it: 1.5 % of a thigh, and a third of that
+    by the prior alone, where a joint does not move. By judgement."""
 
 
 THRESHOLDS = CalibrationThresholds()
