@@ -11,7 +11,6 @@ import pytest
 from dynid import Finding, Result, identify, load_result
 from dynid.errors import DynidError, InvalidRequestError
 from dynid.experiment.reading import ExperimentError, read_experiment
-from dynid.identification.result import ResultError
 from dynid.model.chunks import Chunk
 from tests.datasets import example, needs_logs
 from tests.decimated_logs import factorise_decimated
@@ -88,10 +87,16 @@ def test_a_motion_that_is_too_short_says_so() -> None:
         identified({name: values[:14] for name, values in magnitudes(log()).items()})
 
 
-def test_validation_needs_signs(write) -> None:
+def test_held_out_magnitudes_take_the_signs_that_are_predicted(write) -> None:
     experiment = write(magnitudes(log()), UNSIGNED)
-    with pytest.raises(ResultError, match="without signs"):
-        identify(experiment).validate(experiment)
+    result = identify(experiment)
+    found = result.validate(experiment)
+    note = next(finding for finding in found.findings if finding.code == "signs-by-prediction")
+    assert 0.0 <= note.values["share"] < 0.5
+    # All signs of this log are found, so that errors are those of the fit itself.
+    assert found.relative_error == pytest.approx(result.record.relative_error, rel=0.2)
+    wrong = magnitudes(log()) | {"tau_1": 2.0 * magnitudes(log())["tau_1"]}
+    assert result.validate(write(wrong, UNSIGNED)).joints[0].rmse > 10.0 * found.joints[0].rmse
 
 
 def test_discarding_signs_needs_magnitudes(write) -> None:

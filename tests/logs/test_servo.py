@@ -10,7 +10,8 @@ import pytest
 
 import dynid
 from dynid import DynidError, Servo
-from dynid.logs import Control
+from dynid.logs import Control, LogSource
+from dynid.logs.control_law import with_control
 from dynid.settings import checked
 
 CIRCUIT: dict[str, Any] = {"voltage": 12.0, "torque_constant": 1.2, "resistance": 2.4, "kp": 5.0}
@@ -75,3 +76,17 @@ def test_gains_of_servos_and_of_torques_are_not_mixed() -> None:
         checked(Control, {"servo": CIRCUIT, "kp": 16.0, "kd": 0.1}, "control")
     with pytest.raises(DynidError, match="has 2 numbers, and the robot has 3 joints"):
         Servo(**{**CIRCUIT, "kp": [5.0, 5.0]}).law(3)
+
+
+def test_the_law_of_servos_may_be_stated_again_for_a_log_that_has_it() -> None:
+    # Results store the logs that one table with a pattern stands for, each with its law.
+    robot = dynid.load_robot("builtin:two_link")
+    where = {"file": "run.csv", "columns": ["a", "b"]}
+    log = LogSource.model_validate(
+        {"time": {"file": "run.csv", "columns": "t"}, "position": where, "position_command": where}
+    )
+    control = checked(Control, {"servo": CIRCUIT}, "control")
+    (once,) = with_control([log], control, robot)
+    assert with_control([once], control, robot) == (once,)
+    with pytest.raises(DynidError, match="gains of its own"):
+        with_control([once.model_copy(update={"kp": (1.0, 1.0)})], control, robot)

@@ -8,9 +8,10 @@ from dynid.experiment import Experiment, read_experiment, read_log
 from dynid.identification.law_logs import with_law
 from dynid.identification.log_reading import name_of, read_any_length, share_samples
 from dynid.identification.other_stances import problem_of_rows
+from dynid.identification.predicted_signs import has_no_signs, with_predicted_signs
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import ROBOT_OF_RESULT, Task, robot_difference, robot_of
-from dynid.logs import Log, LogSource, PreparedLog, StoredLog, files_of, prepare
+from dynid.logs import Log, LogSource, PreparedLog, Processing, StoredLog, files_of, prepare
 
 Progress = Callable[[str], None]
 
@@ -42,9 +43,6 @@ def unseen_logs(
         task = held_out_task(result, one)
         if result.record.commands is not None:
             task = replace(task, logs=with_law(task.logs, result.record.commands))
-        if task.torque == "magnitude" and not task.discard_sign:
-            where = (one.name or "the log") if isinstance(one, Log) else one
-            raise ResultError(where, "has torques without signs, and predictions have signs; use a log that has them")
         if any(source.static for source in task.logs):
             where = (one.name or "the log") if isinstance(one, Log) else one
             raise ResultError(where, "has logs of static postures, which say nothing of motion; use a log of motion")
@@ -52,12 +50,23 @@ def unseen_logs(
         for source in task.logs:
             progress("Reading a log")
             log = read_any_length(source, task.model.robot, progress, task.drive, task.processing)
-            prepared = prepare(log, result.model, task.drive, task.processing, like=like, progress=progress)
+            prepared = _prepared(result, log, task, like, progress)
             if problem := problem_of_rows(result.model, log):
                 raise ResultError(name_of(source, 1), problem)
             used = any(share_samples(own, source) for own in result.task.all_logs)
             found.append(UnseenLog(log, prepared, used))
     return tuple(found)
+
+
+def _prepared(
+    result: Result, log: Log | StoredLog, task: Task, like: Processing | None, progress: Progress
+) -> PreparedLog:
+    """A log ready for the model of a result; torques that have no signs get those that are predicted."""
+    if task.torque == "signed" or task.discard_sign or not isinstance(log, Log) or not has_no_signs(log):
+        return prepare(log, result.model, task.drive, task.processing, like=like, progress=progress)
+    processing = like or task.processing
+    signed = with_predicted_signs(result, log, task.drive, processing)
+    return prepare(signed, result.model, task.drive, processing, choose=False, progress=progress)
 
 
 def single_logs_of(logs: Sequence[Log | str | Path | UnseenLog]) -> Iterator[Log | str | UnseenLog]:
@@ -70,13 +79,13 @@ def held_out_task(result: Result, log: Log | str | Path) -> Task:
     """The task that a log belongs to: the result's with other logs, read as their experiment file says."""
     own = replace(result.task, drive=result.drive)
     if isinstance(log, Log):
-        return replace(own, logs=(log,), torque="signed")
+        return replace(own, logs=(log,))
     path = Path(log)
     if path.suffix.lower() == ".toml":
         return own.with_logs_of(held_out_experiment(result, path))
     first = next((source for source in result.task.logs if isinstance(source, LogSource)), None)
     if first is None:
-        return replace(own, logs=(read_log(log, result.robot),), torque="signed")
+        return replace(own, logs=(read_log(log, result.robot),))
     return replace(own, logs=(_with_file(first, log),))
 
 

@@ -27,12 +27,13 @@ def with_control(sources: Sequence[LogSource], control: Control, robot: Robot) -
 def _with_law(source: LogSource, control: Control, robot: Robot) -> LogSource:
     new: dict[str, Any] = {}
     if control.servo is not None:
-        if source.kp is not None or source.kd is not None:
+        law = {key: tuple(values.tolist()) for key, values in control.servo.law(len(robot.axes)).items()}  # type: ignore[attr-defined]
+        own = {key: getattr(source, key) for key in ("kp", "kd")}
+        if any(own[key] not in (None, law[key]) for key in own):  # logs of a result that was loaded have the servo's
             raise InvalidRequestError(
                 "a log has gains of its own, and [control.servo] states those of servos; leave kp and kd of the log out"
             )
-        law = control.servo.law(len(robot.axes))
-        return source.model_copy(update={key: tuple(values.tolist()) for key, values in law.items()})  # type: ignore[attr-defined]
+        return source.model_copy(update=law)
     for k, key in enumerate(("kp", "kd")):
         stated = getattr(control, key)
         if getattr(source, key) is None and stated is not None:

@@ -15,7 +15,7 @@ from enum import StrEnum
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.estimation.signs.segments import Segments, Track
+from dynid.estimation.signs.segments import Segments, Track, root_mean_squares
 from dynid.estimation.signs.sign_energy import counted
 
 
@@ -97,18 +97,13 @@ def noise_of(tracks: Sequence[Track], segments: Segments, residuals: Sequence[Ar
         count = sum(int(own.sum()) for own in inside)
         squares = sum(float(e @ e) for e in errors)
         floor = SMALLEST_ERROR * (sizes[c] or sizes.max() or 1.0)
-        stds[c] = max(np.sqrt(squares / max(count, 1)), floor)
+        # Where no sample counts, nothing fits: the noise is as large as the torque.
+        stds[c] = max(np.sqrt(squares / count), floor) if count else max(sizes[c], floor)
         if stds[c] > 2.0 * floor and count:
             memory[c] = _memory(errors, inside, max(track.rate for track in tracks))
         information += count / memory[c]
     left = information - used
     return Noise(stds * np.sqrt(information / left) if left > 0.0 else stds, memory, left)
-
-
-def root_mean_squares(tracks: Sequence[Track]) -> Array:
-    """Root of the mean squared magnitude of each channel, shape (channels,)."""
-    squares = sum(np.sum(track.magnitudes**2, axis=0) for track in tracks)
-    return np.sqrt(squares / sum(map(len, tracks)))
 
 
 def _memory(errors: Sequence[Array], inside: Sequence[np.ndarray], rate: float) -> float:

@@ -156,6 +156,9 @@ def decided(
         anchors = [int(new[np.argmax(np.diag(energy.form)[new])]), *anchors]
         proof = branch_and_bound(energy.form, best, anchors, SIGN_THRESHOLDS.sure_margin**2)
     best = min([best, *_alternatives(energy, best, groups)], key=ranked)
+    if not (proven and proof.complete):
+        groups += _whole_channels(channel)
+        best = _descended(energy, best, groups, ranked)
     caps = np.full(len(best), np.inf)
     for other in _alternatives(energy, best, groups):
         turned = other != best
@@ -168,6 +171,28 @@ def decided(
     known = energy.knows_a_sign
     mirror = Mirror(cost(best), np.inf if known else cost(_mirrored(best)), known)
     return Decision(best, np.minimum(margins_of(rises), caps)[1:], mirror, proven and proof.complete)
+
+
+def _whole_channels(channel: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Signs of each channel, and of each channel and all behind it, which gravity ties together."""
+    kinds = np.unique(channel)
+    alone = [1 + np.flatnonzero(channel == c) for c in kinds]
+    return [*alone, *(1 + np.flatnonzero(channel >= c) for c in kinds[1:-1])]
+
+
+def _descended(
+    energy: Energy, best: Array, groups: Sequence[NDArray[np.int64]], ranked: Callable[[Array], float]
+) -> Array:
+    """Signs of least physical energy that turning groups round, one after the other, leads to.
+
+    Where there are too many segments for a proof, rivals that turn round a whole joint are not found by it.
+    """
+    for _ in range(len(groups)):
+        found = min([best, *_alternatives(energy, best, groups)], key=ranked)
+        if np.array_equal(found, best):
+            break
+        best = found
+    return best
 
 
 def _alternatives(energy: Energy, best: Array, groups: Sequence[NDArray[np.int64]]) -> list[Array]:

@@ -20,6 +20,7 @@ from dynid.logs.processing import signals
 from dynid.logs.processing.automatic import PreparedLog
 from dynid.logs.processing.preparation import findings_on_log, findings_on_samples, stated_processing
 from dynid.logs.processing.states import even_segments, segment_of, step_of
+from dynid.logs.processing.unsigned_choices import chosen_without_signs
 from dynid.logs.settings import Drive, Processing
 from dynid.model import BaseParameters, Chunk
 
@@ -75,12 +76,16 @@ def recover_logs(
     """
     robot = base.model.robot
     stated = stated_processing(processing, drive, robot)
-    signed = with_signs(base, physics, logs, transmission_of(drive, robot), stated, drive.delay, practice=practice)
+    transmission = transmission_of(drive, robot)
+    chosen = [chosen_without_signs(log, transmission, stated, processing.free(), base.model) for log in logs]
+    used = [one for one, _ in chosen]
+    signed = with_signs(base, physics, logs, transmission, used, drive.delay, practice=practice)
     prepared = tuple(
         replace(ready, weight=log.weight, temperature=log.mean_temperature)
         for ready, log in zip(signed.logs, logs, strict=True)
     )
     noticed = [note for log in logs for note in findings_on_log(log, drive, stated)]
+    noticed += [note for _, notes in chosen for note in notes]
     on_samples = [
         note
         for log, ready in zip(logs, prepared, strict=True)
@@ -95,7 +100,7 @@ def with_signs(
     physics: Physics,
     logs: Sequence[Log],
     drive: Transmission,
-    processing: Processing,
+    processing: Processing | Sequence[Processing],
     delay: float = 0.0,
     *,
     practice: bool = False,
@@ -107,22 +112,24 @@ def with_signs(
         physics: What decides between signs and their mirror image.
         logs: The logs; their torques are magnitudes, and signs that they have are not used.
         drive: The drives.
-        processing: What is done with the signals, once torques have signs.
+        processing: What is done with the signals, once torques have signs; one for all logs, or one for each.
         delay: Time [s] by which torques were logged later than positions.
         practice: Whether the logs have signs, discarded to see whether they are recovered.
 
     Raises:
         SignsError: If no sign at all is determined.
     """
-    pieces = [piece for k, log in enumerate(logs) for piece in _pieces(log, k, drive, processing, delay)]
+    of_log = [processing] * len(logs) if isinstance(processing, Processing) else list(processing)
+    pieces = [piece for k, log in enumerate(logs) for piece in _pieces(log, k, drive, of_log[k], delay)]
     transmission = drive.joint_torques(np.eye(len(drive.matrix)))
     recovered = recover_signs(base, [piece.track for piece in pieces], physics, transmission)
     chunks: list[list[Chunk]] = [[] for _ in logs]
     for piece, torque, doubtful in zip(pieces, recovered.torques, recovered.doubtful, strict=True):
-        chunks[piece.track.log].append(_processed(piece, torque, doubtful, transmission, drive, processing))
+        k = piece.track.log
+        chunks[k].append(_processed(piece, torque, doubtful, transmission, drive, of_log[k]))
     ready = [
-        _ready(of_log, [piece for piece in pieces if piece.track.log == k], processing, delay)
-        for k, of_log in enumerate(chunks)
+        _ready(of_one, [piece for piece in pieces if piece.track.log == k], of_log[k], delay)
+        for k, of_one in enumerate(chunks)
     ]
     agrees = tuple(_agrees(segment, pieces) for segment in recovered.segments)
     found = _findings(base.model.row_names, pieces, recovered, agrees, practice)
