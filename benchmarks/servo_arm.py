@@ -4,8 +4,8 @@ MuJoCo simulates the arms of `tests/servo_arms.py`: voltage-driven servos, links
 friction. What is logged is what servos report: positions in steps of 2 pi / 4096, magnitudes of torques in steps of
 0.0228 N m with noise of half a step. `dynid.identify` is given the log and a robot file whose masses are wrong by up to
 20 %. Gravity parameters are the first moments among the base parameters; errors are relative to the true value, of
-those that are at least a tenth of the largest one. Intervals are `value +- 1.96 std`, and count whatever the size of the
-parameter.
+those that are at least a tenth of the largest one. Intervals are `value +- 1.96 std`, and count whatever the size of
+the parameter.
 
 Run it: python -m benchmarks.servo_arm [DRAWS]
 """
