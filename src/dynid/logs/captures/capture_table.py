@@ -19,6 +19,9 @@ from dynid.logs.readers.text import delimited
 TABLES = (".trc", ".csv", ".tsv", ".txt", ".mot", ".sto")
 """Endings of tables that may hold a capture."""
 
+FORCES = (".mot", ".sto")
+"""Those of tables that hold forces, and no markers."""
+
 MOMENTS = {"nm": 1.0, "nmm": 1e-3, "ncm": 1e-2}
 """Units of moments [N m] without what stands between newtons and lengths."""
 
@@ -46,6 +49,7 @@ class _Content:
         values: The numbers, shape (samples, columns).
         time: Time stamps [s], shape (samples,).
         unit: The unit of lengths that the head states; empty where it states none.
+        notes: What was noticed while it was read.
     """
 
     path: Path
@@ -53,6 +57,7 @@ class _Content:
     values: Array
     time: Array
     unit: str
+    notes: tuple[Finding, ...]
 
 
 def read_table_capture(path: Path, stated_unit: str | None = None, progress: Progress = silent) -> CaptureParts:
@@ -111,7 +116,7 @@ def is_table_capture(path: Path) -> bool:
 
 
 def has_plates_alone(path: Path) -> bool:
-    """Whether text has columns of force plates, and no markers."""
+    """Whether text has columns of force plates, and no markers; in a joint log, they may be those of a wrist sensor."""
     found = capture_columns(_first_names(path))
     return not found.markers and any(plate.is_whole for plate in found.plates)
 
@@ -139,7 +144,7 @@ def _content(path: Path, progress: Progress) -> _Content:
     values = np.column_stack([np.asarray(x, dtype=float) for x in source.load(list(range(len(source.names))))])
     for sample, problem in source.damaged.items():
         raise RecordingError(path, f"sample {sample}: {problem}")
-    return _Content(path, columns, values, _time(path, columns, values, rate), unit)
+    return _Content(path, columns, values, _time(path, columns, values, rate), unit, tuple(source.notes))
 
 
 def _time(path: Path, columns: CaptureColumns, values: Array, rate: float | None) -> Array:
@@ -156,7 +161,7 @@ def _time(path: Path, columns: CaptureColumns, values: Array, rate: float | None
 
 def _plates(content: _Content, unit: float) -> tuple[tuple[ForcePlate, ...], list[Finding]]:
     """Force plates, and what was noticed; `unit` is that of lengths [m] where columns state none."""
-    plates, findings = list[ForcePlate](), list[Finding]()
+    plates, findings = list[ForcePlate](), list[Finding](content.notes)
     for k, columns in enumerate(content.columns.plates, start=1):
         name = columns.name or f"plate {k}"
         if not columns.is_whole:

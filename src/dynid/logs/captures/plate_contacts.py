@@ -67,7 +67,7 @@ def contacts_of_plates(
             continue
         rows = loaded[:: max(1, len(loaded) // THRESHOLDS.samples)]
         near, distance = _nearest(ForcePlate(plate.name, time, wrench, plate.pose, plate.corners), rows, places)
-        shares = {name: float(np.mean(near == name)) for name in dict.fromkeys(near)}
+        shares = {name: float(np.mean(near == name)) for name in dict.fromkeys(near.tolist())}
         shares = {name: share for name, share in sorted(shares.items(), key=lambda one: -one[1]) if share >= 0.01}
         contacts.append(Contact(next(iter(shares)), wrench, plate.pose))
         findings.append(Finding.of("plate-carries", plate.name, bodies=shares, share=len(loaded) / len(time)))
