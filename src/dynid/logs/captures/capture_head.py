@@ -11,6 +11,9 @@ from pathlib import Path
 from dynid.logs.readers.source import RecordingError
 from dynid.logs.readers.text_layout import PREAMBLE, as_utf8, delimiter_of, fields_of, is_number
 
+BEGINNING = 300_000
+"""Bytes of a table that show what it holds: a hundred lines of a hundred columns."""
+
 _AXIS = re.compile(r"([xyz])\d*(?:\s*[\[(](.*)[\])])?", re.IGNORECASE)
 _WORDS = {"unit": ("units", "length units", "unit"), "rate": ("datarate", "capture frame rate", "frequency")}
 """Words of heads before a unit of lengths or a rate, or above it."""

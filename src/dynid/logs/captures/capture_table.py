@@ -10,7 +10,7 @@ from dynid.arrays import Array
 from dynid.findings import Finding
 from dynid.logs.captures import LENGTHS, CaptureParts, ForcePlate, length_unit
 from dynid.logs.captures.capture_columns import CaptureColumns, PlateColumns, capture_columns
-from dynid.logs.captures.capture_head import capture_head
+from dynid.logs.captures.capture_head import BEGINNING, capture_head
 from dynid.logs.captures.plate_channels import LEAST_FORCE
 from dynid.logs.readers.isolated import Progress, RecordingError, silent
 from dynid.logs.readers.source import Source
@@ -25,18 +25,23 @@ FORCES = (".mot", ".sto")
 MOMENTS = {"nm": 1.0, "nmm": 1e-3, "ncm": 1e-2}
 """Units of moments [N m] without what stands between newtons and lengths."""
 
-FEWEST = 4
-"""Markers from which on a table that has hardly anything else is a capture: joint logs have places of a base or a hand.
-By judgement."""
 
-SHARE = 0.6
-"""Part of its columns that markers and force plates must be for that. By judgement."""
+@dataclass(frozen=True)
+class CaptureTableThresholds:
+    """When a table is a capture, and in which unit its centres of pressure are."""
 
-BEGINNING = 300_000
-"""Bytes of a table that show what it holds: a hundred lines of a hundred columns."""
+    markers: int = 4
+    """Fewest markers: joint logs have places of a base or a hand, too. By judgement."""
 
-LARGEST_ROOM = 30.0
-"""Distance of a centre of pressure from the origin [m] from which on it is in millimetres. By judgement."""
+    share: float = 0.6
+    """Part of the columns that markers and force plates are at least. By judgement."""
+
+    room: float = 30.0
+    """Distance of a centre of pressure from the origin [m], of a table of forces alone that states no unit, from which
+    on it is in millimetres. By judgement."""
+
+
+THRESHOLDS = CaptureTableThresholds()
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +106,7 @@ def read_table_plates(path: Path, progress: Progress = silent) -> tuple[tuple[Fo
             "markers or the centre of pressure Px, Py, Pz, each behind the plate's name, such as plate1_Fx",
         )
     at = [k for plate in found.columns.plates for k in plate.parts.get("pressure", {}).values()]
-    is_large = bool(at) and float(np.nanquantile(np.abs(found.values[:, at]), 0.9)) > LARGEST_ROOM
+    is_large = bool(at) and float(np.nanquantile(np.abs(found.values[:, at]), 0.9)) > THRESHOLDS.room
     return _plates(found, LENGTHS.get(found.unit, 1e-3 if is_large else 1.0))
 
 
@@ -112,7 +117,7 @@ def is_table_capture(path: Path) -> bool:
     names = _first_names(path)
     found = capture_columns(names)
     plates = sum(len(part) for plate in found.plates for part in plate.parts.values())
-    return len(found.markers) >= FEWEST and 3 * len(found.markers) + plates >= SHARE * len(names)
+    return len(found.markers) >= THRESHOLDS.markers and 3 * len(found.markers) + plates >= THRESHOLDS.share * len(names)
 
 
 def has_plates_alone(path: Path) -> bool:
