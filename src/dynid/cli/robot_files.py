@@ -65,11 +65,12 @@ def convert(
 
     The human body: dynid convert human --sex female --height 1.75 --mass 70
     """
-    body = {"sex": sex, "height": height, "mass": mass, "table": table, "lengths": values("--length", *length) or None}
     calibrated = None
     with errors_in_words(), steps_shown() as step:
         import dynid
 
+        body = {"sex": sex, "height": height, "mass": mass, "table": table}
+        body["lengths"] = values("--length", *length) or None
         written = {"arguments": dict(_argument(text) for text in xacro_arg), "overwrite": force}
         written |= {"exact_frames": exact_frames}
         if calibrate is None:
