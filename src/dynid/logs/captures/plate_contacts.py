@@ -78,8 +78,8 @@ def contacts_of_plates(
             f"nobody stands on the {len(capture.plates)} force plates of '{capture.name}'; a body is identified from "
             "the wrench on its feet, so give a capture in which it is measured"
             if capture.plates
-            else f"'{capture.name}' has no force plates; a body is identified from the wrench on its feet, so give a "
-            "capture in which it is measured"
+            else f"'{capture.name}' has no force plates; a body is identified from the wrench on its feet: give a "
+            "capture in which it is measured, or the table that has it (plates = ... beside file in capture)"
         )
     return tuple(contacts), tuple(findings)
 
