@@ -12,7 +12,7 @@ and markers of the person are elsewhere (4 % of lengths, 10 mm; one draw for eac
 recording of 30 s (`dynid.human_of_markers`); the same with markers that move on the skin by 5 mm; and the same with the
 uncalibrated body.
 
-Run it: python -m benchmarks.human_body [--case known ...] [--seeds 1 2 3] [--write]
+Run it: python -m benchmarks.human_body [--case known ...] [--first 1] [--write]
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from dynid.arrays import Array, frozen
 from dynid.findings import Severity
 from dynid.identification.held_out_logs import unseen_logs
 from dynid.identification.predictions import Prediction, predictions
+from dynid.logs import prepare
 from dynid.logs.captures import plate_pose
 from dynid.robot import inertia
 from dynid.robot.human.human_body import human_description
@@ -72,6 +73,7 @@ class Case:
         is_placed: Whether lengths, joints and markers of the person are elsewhere than the table has them.
         is_calibrated: Whether they are calibrated on a recording.
         skin: How far markers move on the skin [m].
+        draws: Draws for each sex and table.
     """
 
     title: str
@@ -79,12 +81,13 @@ class Case:
     is_placed: bool = False
     is_calibrated: bool = False
     skin: float = 0.0
+    draws: int = 1
 
 
 CASES = {
-    "known": Case("lengths and markers known"),
+    "known": Case("lengths and markers known", draws=2),
     "mass": Case("stated mass 5 % too high", mass=1.05),
-    "calibrated": Case("lengths and markers calibrated", is_placed=True, is_calibrated=True),
+    "calibrated": Case("lengths and markers calibrated", is_placed=True, is_calibrated=True, draws=2),
     "skin": Case("the same, markers move on the skin by 5 mm", is_placed=True, is_calibrated=True, skin=5e-3),
     "uncalibrated": Case("lengths and markers wrong, not calibrated", is_placed=True),
 }
@@ -226,7 +229,9 @@ def robot_file(case: Case, subject: Subject, sex: str, table: str, folder: Path)
 
 def predicted(result: Result, unseen: Path) -> list[Prediction]:
     """The wrench of unseen motion by the robot file, and by the identified links."""
-    parts = [(one.prepared.segments, one.prepared.processing) for one in unseen_logs(result, [unseen])]
+    (one,) = unseen_logs(result, [unseen])
+    own = prepare(one.log, result.model, result.drive, result.task.processing)  # with a cut-off frequency of its own
+    parts = [(own.segments, own.processing)]
     sets = [result.robot.parameters, result.standard_parameters(physical=True)]
     return predictions(result.model, sets, parts)
 
@@ -239,12 +244,12 @@ def rmse(prediction: Prediction, rows: slice) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--case", nargs="*", choices=list(CASES), default=list(CASES))
-    parser.add_argument("--seeds", nargs="*", type=int, default=[1, 2, 3])
+    parser.add_argument("--first", type=int, default=1, help="number of the first draw")
     parser.add_argument("--write", action="store_true", help="write the table to docs/human.md")
     options = parser.parse_args()
     lines = []
     for name in options.case:
-        found = list(figures(name, options.seeds))
+        found = list(figures(name, options.first))
         lines.append(line(CASES[name], found))
         print(lines[-1], flush=True)
     if options.write:
@@ -261,9 +266,9 @@ HEAD = (
 )
 
 
-def figures(name: str, seeds: Sequence[int]) -> Iterator[Figures]:
+def figures(name: str, first: int) -> Iterator[Figures]:
     """Figures of all draws of a case, which are printed."""
-    for (sex, table), seed in product(BODIES, seeds):
+    for (sex, table), seed in product(BODIES, range(first, first + CASES[name].draws)):
         with tempfile.TemporaryDirectory() as folder:
             found = draw(CASES[name], sex, table, seed, Path(folder))
         both = (", ".join(f"{x:.3f}" for x in values) for values in (found.forces, found.moments))
