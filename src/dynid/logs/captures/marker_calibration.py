@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -108,6 +109,12 @@ class MarkerCalibration:
     before: float
     after: float
     findings: tuple[Finding, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        lengths = [{**vars(one), "is_determined": one.is_determined} for one in self.lengths]
+        findings = [finding.to_dict() for finding in self.findings]
+        return {"lengths": lengths, "before": self.before, "after": self.after, "findings": findings}
 
     def __repr__(self) -> str:
         count = sum(one.is_determined for one in self.lengths)

@@ -185,7 +185,7 @@ def _knots(time: Array, means: Array) -> tuple[Array, Array]:
 
 def _moment_factor(plate: ForcePlate, loaded: np.ndarray) -> float:
     """What moments must be multiplied with to be in newton metres, by where the centre of pressure is."""
-    if not loaded.any():
+    if not loaded.any() or plate.corners is None:
         return 1.0
     reach = _reach(plate, loaded)
     if np.median(reach) > THRESHOLDS.unit:
@@ -198,12 +198,15 @@ def _on_pressure(plate: ForcePlate, loaded: np.ndarray, factor: float) -> Iterat
     """Findings on where the centre of pressure of a plate is."""
     if factor != 1.0:
         yield Finding.of("plate-moment-unit", plate.name, factor=factor)
-    if loaded.any() and np.median(reach := _reach(plate, loaded)) > THRESHOLDS.beside:
+    if plate.corners is None or not loaded.any():
+        return
+    if np.median(reach := _reach(plate, loaded)) > THRESHOLDS.beside:
         yield Finding.of("plate-pressure-beside", plate.name, reach=float(np.median(reach)))
 
 
 def _reach(plate: ForcePlate, loaded: np.ndarray) -> Array:
     """How far the centre of pressure is from the plate's middle, in half its sides, shape (loaded samples,)."""
+    assert plate.corners is not None
     half = 0.5 * np.linalg.norm([plate.corners[0] - plate.corners[1], plate.corners[0] - plate.corners[3]], axis=1)
     at = pressure(plate, loaded)
     return np.asarray(np.max(np.abs(at) / half, axis=1))
