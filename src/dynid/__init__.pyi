@@ -40,6 +40,7 @@ from .identification.result import Result
 from .identification.result_files import load_result
 from .identification.static_logs import identify_in_stages
 from .identification.stream import Stream
+from .identification.tracking import Tracking, track
 from .identification.validation import Validation, validate
 from .logs.captures.capture import Capture, ForcePlate
 from .logs.captures.capture_reading import read_capture
@@ -116,6 +117,7 @@ __all__ = [
     "StreamEstimate",
     "StreamUpdate",
     "Term",
+    "Tracking",
     "Validation",
     "__version__",
     "calibrate_markers",
@@ -159,6 +161,7 @@ __all__ = [
     "retrieve_parameters",
     "save_thresholds",
     "simulate",
+    "track",
     "validate",
     "view",
     "with_load",

@@ -82,6 +82,7 @@ def run(
     nominal_forces,
     law,
     reference,
+    disturbance,
     period,
     substeps,
     stiff,
@@ -100,6 +101,7 @@ def run(
         nominal_forces: The same as the controller knows them.
         law: The control law.
         reference: Positions, velocities and accelerations to follow, shape (ticks, 3, nv).
+        disturbance: Torques beside the motors' that the controller does not know, shape (ticks, nv); (0, nv) for none.
         period: Time between two ticks [s].
         substeps: Steps of the integrator between two ticks.
         stiff: Whether it is the one for steep forces.
@@ -112,21 +114,22 @@ def run(
         How it ended, the tick, and the joint.
     """
     n = len(state.q)
-    u, M, c = np.zeros(n), np.zeros((n, n)), np.zeros(n)
+    u, total, M, c = np.zeros(n), np.zeros(n), np.zeros((n, n)), np.zeros(n)
     flips, last = np.zeros(n), np.zeros(n)
     for tick in range(len(reference)):
         _command(nominal, nominal_forces, law, reference, tick, state, M, c, u)
         for j in range(n):
             _saturate(law, j, u, flips, last, saturated)
+            total[j] = u[j] + (disturbance[tick, j] if tick < len(disturbance) else 0.0)
         end, j = _lost(law, reference[tick, 0], state, flips)
         if end != DONE:
             return end, tick, j
         for step in range(substeps):
-            if not settle(engine, forces, state, u):
+            if not settle(engine, forces, state, total):
                 return _failed(law, state, tick)
             if step == 0 and tick >= first and (tick - first) % every == 0:
                 _keep(track, (tick - first) // every, state, u)
-            if not advance(engine, forces, state, u, period / substeps, stiff):
+            if not advance(engine, forces, state, total, period / substeps, stiff):
                 return _failed(law, state, tick)
     return DONE, 0, 0
 

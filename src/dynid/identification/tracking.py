@@ -1,0 +1,344 @@
+"""What a model gains a controller: tracking errors of computed torque with the identified model and with the file's.
+
+The true robot is unknown, so what is simulated is the robot as the data show it: along the motion of a log it needs the
+torques that were measured. It has the identified parameters, and the torques that these leave unexplained on held-out
+data act on it as a disturbance. Where the truth is known, as of a simulated robot, that is simulated instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
+from dynid.findings import Finding
+from dynid.identification.answers import Answer
+from dynid.identification.held_out_logs import UnseenLog
+from dynid.identification.result import Result
+from dynid.identification.result_files import load_result
+from dynid.identification.rollout import standard_parameters
+from dynid.identification.task import require_single_axes
+from dynid.identification.tracked_motion import TrackedMotion, motion_of_logs
+from dynid.logs import Log
+from dynid.model import DynamicModel, Observed, known_model
+from dynid.robot import Robot
+from dynid.simulation import ControlLaw, Controller, LostError, Run, SimulatedRobot, follow, nominal_robot, stated_terms
+
+Progress = Callable[[str], None]
+
+LEAD_IN = 1.0
+"""Time [s] in which the simulated robot comes from rest to the motion."""
+
+
+@dataclass(frozen=True)
+class TrackingThresholds:
+    """What is said of simulated controllers.
+
+    By judgement.
+    """
+
+    gains_nothing: float = 1.1
+    """How many times larger the file's tracking error is than the identified model's, up to which nothing is gained."""
+
+    saturated_share: float = 0.01
+    """Share of samples at a joint's effort limit from which it is named."""
+
+
+TRACKING_THRESHOLDS = TrackingThresholds()
+
+
+@dataclass(frozen=True, eq=False)
+class ControllerTracking:
+    """How a simulated controller tracks a motion.
+
+    Attributes:
+        name: "identified" or "robot_file" for computed torque with these models, "feedback" for PD control alone.
+        rms: Root mean square of each joint's tracking error [rad or m], shape (nv,); NaN where the robot was lost.
+        peak: Largest tracking error of each joint [rad or m], shape (nv,); NaN where the robot was lost.
+        stiffness: Gains on errors of position, shape (nv,): [1/s^2] of computed torque, [N m/rad or N/m] of PD.
+        damping: Gains on errors of velocity, shape (nv,): [1/s] or [N m s/rad or N s/m].
+        saturated: Share of the time that each joint's torque is at its limit, shape (nv,).
+        error: Position less motion over time [rad or m], shape (samples, nv); empty where the robot was lost.
+        lost: Why the simulated robot did not follow; empty where it did.
+    """
+
+    name: str
+    rms: Array
+    peak: Array
+    stiffness: Array
+    damping: Array
+    saturated: Array
+    error: Array
+    lost: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Gains, and why the robot was lost if it was, as plain data for JSON."""
+        gains = {"stiffness": self.stiffness.tolist(), "damping": self.damping.tolist()}
+        return {"name": self.name, **gains, **({"lost": self.lost} if self.lost else {})}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tracking:
+    """Tracking errors of simulated controllers on the motion of a log.
+
+    Attributes:
+        robot: The robot.
+        joints: Names of the joints.
+        units: Unit of each joint's position: "rad" or "m".
+        log: What the log is called whose motion is tracked.
+        plant: What is simulated: "held-out log" or "held-out stretches" for the identified model with the torques that
+            it leaves unexplained there, "truth" for a known one.
+        links: Whether the model is that of the physically consistent links, else of the base parameters.
+        controller: Bandwidth, damping and rate, and whether torques are limited.
+        start: Where the motion begins, since the first sample of the log [s].
+        time: Times since then [s], shape (samples,).
+        controllers: The controllers: "identified", "robot_file" where the file states inertia, "feedback".
+        findings: What was noticed.
+    """
+
+    robot: str
+    joints: tuple[str, ...]
+    units: tuple[str, ...]
+    log: str
+    plant: str
+    links: bool
+    controller: Controller
+    start: float
+    time: Array
+    controllers: tuple[ControllerTracking, ...]
+    findings: tuple[Finding, ...]
+
+    def __getitem__(self, name: str) -> ControllerTracking:
+        """The controller of a name."""
+        return next(one for one in self.controllers if one.name == name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the controllers."""
+        return tuple(one.name for one in self.controllers)
+
+    @property
+    def seconds(self) -> float:
+        """How long the motion is [s]."""
+        return float(self.time[-1])
+
+    def ratios(self, name: str) -> Array:
+        """How many times larger RMS errors are than with the identified model, for each joint, shape (nv,).
+
+        Args:
+            name: The controller: "robot_file" or "feedback".
+        """
+        return np.asarray(self[name].rms / self["identified"].rms)
+
+    def ratio(self, name: str) -> float | None:
+        """The same of all joints, by the geometric mean; None without such a controller, or where a robot was lost."""
+        if name not in self.names or any(self[one].lost for one in (name, "identified")):
+            return None
+        return float(np.exp(np.mean(np.log(self.ratios(name)))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the samples, as plain data for JSON."""
+        return {
+            "robot": self.robot,
+            "log": self.log,
+            "plant": self.plant,
+            "parameters": "physical" if self.links else "base",
+            "bandwidth": self.controller.bandwidth,
+            "damping": self.controller.damping,
+            "rate": self.controller.rate,
+            "effort_limits": self.controller.saturates,
+            "start": self.start,
+            "seconds": self.seconds,
+            "file_over_identified": self.ratio("robot_file"),
+            "feedback_over_identified": self.ratio("feedback"),
+            "joints": [
+                {"name": name, "unit": unit}
+                | {one.name: {"rms": _known(one.rms[k]), "peak": _known(one.peak[k])} for one in self.controllers}
+                for k, (name, unit) in enumerate(zip(self.joints, self.units, strict=True))
+            ],
+            "controllers": [one.to_dict() for one in self.controllers],
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+    def __repr__(self) -> str:
+        ratio = self.ratio("robot_file")
+        gain = "" if ratio is None else f", tracking errors with the robot file's model {ratio:.3g} times as large"
+        return f"Tracking('{self.robot}' on {self.seconds:.3g} s of '{self.log}'{gain})"
+
+
+def track(
+    result: Result | str | Path,
+    *logs: Log | str | Path | UnseenLog,
+    bandwidth: float = 5.0,
+    damping: float = 1.0,
+    rate: float = 1000.0,
+    seconds: float = 20.0,
+    truth: Array | SimulatedRobot | None = None,
+    progress: Progress = lambda _: None,
+) -> Tracking:
+    """Simulate what a model gains a controller: tracking errors on the motion of a log.
+
+    Three controllers follow it: computed torque with the identified model, with the robot file's, and PD control alone.
+
+    Args:
+        result: The result, or the folder that it was saved as.
+        logs: Logs that it was not identified from: in memory, files laid out as the result's own, or experiment files;
+            the longest part of all is followed. Where there are none, the result's own log is, and each stretch of it
+            is held out in turn.
+        bandwidth: Natural frequency of tracking errors under feedback [Hz]: gains are (2 pi bandwidth)^2 and
+            2 damping (2 pi bandwidth); of PD control, times the inertia of each joint where the motion begins.
+        damping: Damping ratio of the feedback.
+        rate: Rate of the controller [Hz]; torques are held between its ticks.
+        seconds: Longest part of the log to follow [s].
+        truth: The true standard parameters, shape (parameters,) in the order of `result.model.names`, or the true
+            robot, where they are known: it is simulated instead of what the log shows.
+        progress: Callback; receives a short description of each step.
+
+    Raises:
+        InvalidRequestError: If the result is of a floating base, of commands or in units of current, or there is no log
+            with residuals that are held out.
+    """
+    result = result if isinstance(result, Result) else load_result(result)
+    require_trackable(result)
+    if not (math.isfinite(seconds) and seconds > 0.0):
+        raise InvalidRequestError(f"the part of the log to follow must be longer than 0 s, not {seconds:g} s")
+    model, links = result.model, result.physical is not None
+    p = _parameters(result)
+    motion = motion_of_logs(result, logs, p, seconds, physical=links, progress=progress)
+    controller = Controller(bandwidth=bandwidth, damping=damping, rate=rate)
+    limits = controller.limits(result.robot)
+    controller = controller.model_copy(update={"saturates": bool((motion.largest <= limits).all())})
+    identified = SimulatedRobot.of(model, p)
+    plant = truth if isinstance(truth, SimulatedRobot) else SimulatedRobot.of(model, p if truth is None else truth)
+    disturbance = motion.disturbance if truth is None else None
+    of_file, made_up = robot_of_file(result.robot)
+    law = controller.model_copy(update={"controller": ControlLaw.PD})
+    cases = [("identified", identified, controller), ("robot_file", of_file, controller), ("feedback", identified, law)]
+    found, time = [], np.zeros(1)
+    for name, nominal, own in cases:
+        if nominal is None:
+            continue
+        progress(f"Simulating {WORDS[name]}")
+        one, run = _tracked(name, plant, nominal, motion, own, disturbance)
+        time = time if run is None else run.time
+        found.append(one)
+    tracking = Tracking(
+        robot=result.robot.name,
+        joints=tuple(joint.name for joint in result.robot.independent_joints),
+        units=tuple("rad" if joint.kind.is_angular else "m" for joint in result.robot.independent_joints),
+        log=motion.name,
+        plant="truth" if truth is not None else f"held-out {motion.held_out}",
+        links=links,
+        controller=controller,
+        start=motion.start,
+        time=time,
+        controllers=tuple(found),
+        findings=(),
+    )
+    return replace(tracking, findings=tuple(_on_tracking(tracking, result, made_up)))
+
+
+WORDS = {
+    "identified": "computed torque, identified model",
+    "robot_file": "computed torque, robot file's model",
+    "feedback": "PD control alone",
+}
+"""What controllers are called."""
+
+
+def require_trackable(result: Result) -> None:
+    """Refuse results that no controller of joint torques can be made of.
+
+    Raises:
+        InvalidRequestError: If the robot has a floating base or spherical joints, or the result is one of commands, of
+            other rows than torques, or in units of current.
+    """
+    require_single_axes(result.robot, "controllers are simulated")
+    if result.record.commands is not None or result.model.observed != Observed.TORQUES:
+        raise InvalidRequestError(
+            "the result was not identified from joint torques in motion, so that nothing says which torques the robot "
+            "needs on a motion; identify it from logs with torques"
+        )
+    if result.is_in_amperes:
+        raise InvalidRequestError(
+            "the result is in units of current, because torque constants are not known, and controllers are simulated "
+            "in N m; state drive.torque_constants [N m/A] and identify again"
+        )
+
+
+def _parameters(result: Result) -> Array:
+    """Standard parameters of the model that a controller would use, shape (parameters,)."""
+    if result.physical is not None:
+        return result.standard_parameters(physical=True)
+    near = np.nan_to_num(result.model.reference)
+    return standard_parameters(result.base, [result.values[name] for name in result.base.names], near)
+
+
+def robot_of_file(robot: Robot) -> tuple[SimulatedRobot | None, tuple[str, ...]]:
+    """The robot as its file states it, with the friction and motor inertia that it states; None without any inertia.
+
+    Also the names of links for which plain rods stand in, because a joint would move nothing.
+    """
+    if not any(robot.links[i].has_inertia for i in robot.solid_links):
+        return None, ()
+    model: DynamicModel = known_model(robot, stated_terms(robot), {})
+    return nominal_robot(model)
+
+
+def _tracked(
+    name: str,
+    plant: SimulatedRobot,
+    nominal: SimulatedRobot,
+    motion: TrackedMotion,
+    controller: Controller,
+    disturbance: Callable[[Array], Array] | None,
+) -> tuple[ControllerTracking, Run | None]:
+    robot, n = plant.robot, plant.robot.nv
+    limits, nothing = controller.limits(robot), np.full(n, np.nan)
+    gains = controller.gains(_inertias(nominal, motion.trajectory.q[0]))
+    try:
+        run = follow(plant, motion.trajectory, controller, nominal=nominal, lead_in=LEAD_IN, disturbance=disturbance)
+    except LostError as error:
+        return ControllerTracking(name, nothing, nothing, *gains, nothing, np.zeros((0, n)), str(error)), None
+    error = run.q - run.reference
+    saturated = np.mean(np.abs(run.torque) >= limits, axis=0)
+    rms, peak = np.sqrt(np.mean(error**2, axis=0)), np.abs(error).max(axis=0)
+    return ControllerTracking(name, rms, peak, *gains, saturated, error), run
+
+
+def _inertias(nominal: SimulatedRobot, q: Array) -> Array:
+    """Inertia of each joint at a posture [kg m^2 or kg], shape (nv,)."""
+    n = len(q)
+    zero, p = np.zeros((1, n)), nominal.parameters
+    at_rest = nominal.model.inverse_dynamics(q[None], zero, zero, p)
+    moved = nominal.model.inverse_dynamics(np.tile(q, (n, 1)), np.zeros((n, n)), np.eye(n), p)
+    return np.diag(moved - at_rest)
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _on_tracking(tracking: Tracking, result: Result, made_up: Sequence[str]) -> list[Finding]:
+    """What was noticed of controllers."""
+    found, ratio = [], tracking.ratio("robot_file")
+    if result.verdict.answer is Answer.NO:
+        found.append(Finding.of("controller-of-untrusted-model", "controller"))
+    if "robot_file" not in tracking.names:
+        found.append(Finding.of("controller-without-file", "robot file"))
+    elif made_up:
+        found.append(Finding.of("inertia-made-up", "links", links=list(made_up)))
+    if not tracking.controller.saturates:
+        found.append(Finding.of("controller-without-limits", "controller"))
+    for one in tracking.controllers:
+        if one.lost:
+            found.append(Finding.of("controller-lost", WORDS[one.name], reason=one.lost))
+    if ratio is not None and ratio < TRACKING_THRESHOLDS.gains_nothing:
+        found.append(Finding.of("controller-gains-nothing", "controller", ratio=ratio))
+    return found
