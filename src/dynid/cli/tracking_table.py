@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from dynid.identification import Tracking
 
-HEADS = {"identified": "identified", "robot_file": "robot file", "feedback": "PD alone"}
+HEADS = {"identified": "identified", "robot_file": "robot file", "feedback": "feedback alone"}
 """What controllers are called."""
 
 PLANTS = {
@@ -41,4 +41,4 @@ def show_tracking(output: Console, tracking: Tracking) -> None:
     if ratio is not None:
         output.print(f"The robot file's model leaves {ratio:.3g} times the tracking error of the identified one.")
     if feedback is not None:
-        output.print(f"PD control without a model leaves {feedback:.3g} times as much.")
+        output.print(f"Feedback without a model leaves {feedback:.3g} times as much.")

@@ -28,7 +28,7 @@ from dynid.identification.tracked_motion import TrackedMotion, motion_of_logs
 from dynid.logs import Log
 from dynid.model import DynamicModel, Observed, known_model
 from dynid.robot import Robot
-from dynid.simulation import ControlLaw, Controller, LostError, Run, SimulatedRobot, follow, nominal_robot, stated_terms
+from dynid.simulation import Controller, LostError, Run, SimulatedRobot, follow, nominal_robot, stated_terms
 
 Progress = Callable[[str], None]
 
@@ -58,11 +58,9 @@ class ControllerTracking:
     """How a simulated controller tracks a motion.
 
     Attributes:
-        name: "identified" or "robot_file" for computed torque with these models, "feedback" for PD control alone.
+        name: "identified" or "robot_file" for computed torque with these models, "feedback" without a model.
         rms: Root mean square of each joint's tracking error [rad or m], shape (nv,); NaN where the robot was lost.
         peak: Largest tracking error of each joint [rad or m], shape (nv,); NaN where the robot was lost.
-        stiffness: Gains on errors of position, shape (nv,): [1/s^2] of computed torque, [N m/rad or N/m] of PD.
-        damping: Gains on errors of velocity, shape (nv,): [1/s] or [N m s/rad or N s/m].
         saturated: Share of the time that each joint's torque is at its limit, shape (nv,).
         error: Position less motion over time [rad or m], shape (samples, nv); empty where the robot was lost.
         lost: Why the simulated robot did not follow; empty where it did.
@@ -71,16 +69,9 @@ class ControllerTracking:
     name: str
     rms: Array
     peak: Array
-    stiffness: Array
-    damping: Array
     saturated: Array
     error: Array
     lost: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Gains, and why the robot was lost if it was, as plain data for JSON."""
-        gains = {"stiffness": self.stiffness.tolist(), "damping": self.damping.tolist()}
-        return {"name": self.name, **gains, **({"lost": self.lost} if self.lost else {})}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,6 +119,12 @@ class Tracking:
         """How long the motion is [s]."""
         return float(self.time[-1])
 
+    @property
+    def gains(self) -> tuple[float, float]:
+        """Gains on errors of position [1/s^2] and of velocity [1/s], before the mass matrix."""
+        stiffness, damping = self.controller.gains(np.ones(len(self.joints)))
+        return float(stiffness[0]), float(damping[0])
+
     def ratios(self, name: str) -> Array:
         """How many times larger RMS errors are than with the identified model, for each joint, shape (nv,).
 
@@ -151,6 +148,7 @@ class Tracking:
             "parameters": "physical" if self.links else "base",
             "bandwidth": self.controller.bandwidth,
             "damping": self.controller.damping,
+            "gains": {"position": self.gains[0], "velocity": self.gains[1]},
             "rate": self.controller.rate,
             "effort_limits": self.controller.saturates,
             "start": self.start,
@@ -162,7 +160,7 @@ class Tracking:
                 | {one.name: {"rms": _known(one.rms[k]), "peak": _known(one.peak[k])} for one in self.controllers}
                 for k, (name, unit) in enumerate(zip(self.joints, self.units, strict=True))
             ],
-            "controllers": [one.to_dict() for one in self.controllers],
+            "lost": {one.name: one.lost for one in self.controllers if one.lost},
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
@@ -184,7 +182,9 @@ def track(
 ) -> Tracking:
     """Simulate what a model gains a controller: tracking errors on the motion of a log.
 
-    Three controllers follow it: computed torque with the identified model, with the robot file's, and PD control alone.
+    Three controllers follow it, all with the same feedback M(q) (kp e + kd e'), where M is the mass matrix that was
+    identified: computed torque with the identified model, with the robot file's, and feedback alone. So they differ in
+    the torques that a model predicts, and not in how stiff they are.
 
     Args:
         result: The result, or the folder that it was saved as.
@@ -192,7 +192,7 @@ def track(
             the longest part of all is followed. Where there are none, the result's own log is, and each stretch of it
             is held out in turn.
         bandwidth: Natural frequency of tracking errors under feedback [Hz]: gains are (2 pi bandwidth)^2 and
-            2 damping (2 pi bandwidth); of PD control, times the inertia of each joint where the motion begins.
+            2 damping (2 pi bandwidth).
         damping: Damping ratio of the feedback.
         rate: Rate of the controller [Hz]; torques are held between its ticks.
         seconds: Longest part of the log to follow [s].
@@ -218,14 +218,13 @@ def track(
     plant = truth if isinstance(truth, SimulatedRobot) else SimulatedRobot.of(model, p if truth is None else truth)
     disturbance = motion.disturbance if truth is None else None
     of_file, made_up = robot_of_file(result.robot)
-    law = controller.model_copy(update={"controller": ControlLaw.PD})
-    cases = [("identified", identified, controller), ("robot_file", of_file, controller), ("feedback", identified, law)]
+    nothing = SimulatedRobot.of(model, np.zeros_like(p))
     found, time = [], np.zeros(1)
-    for name, nominal, own in cases:
-        if nominal is None:
+    for name, known in (("identified", identified), ("robot_file", of_file), ("feedback", nothing)):
+        if known is None:
             continue
         progress(f"Simulating {WORDS[name]}")
-        one, run = _tracked(name, plant, nominal, motion, own, disturbance)
+        one, run = _tracked(name, plant, known, identified, motion, controller, disturbance)
         time = time if run is None else run.time
         found.append(one)
     tracking = Tracking(
@@ -247,7 +246,7 @@ def track(
 WORDS = {
     "identified": "computed torque, identified model",
     "robot_file": "computed torque, robot file's model",
-    "feedback": "PD control alone",
+    "feedback": "feedback alone",
 }
 """What controllers are called."""
 
@@ -294,31 +293,22 @@ def robot_of_file(robot: Robot) -> tuple[SimulatedRobot | None, tuple[str, ...]]
 def _tracked(
     name: str,
     plant: SimulatedRobot,
-    nominal: SimulatedRobot,
+    known: SimulatedRobot,
+    feedback: SimulatedRobot,
     motion: TrackedMotion,
     controller: Controller,
     disturbance: Callable[[Array], Array] | None,
 ) -> tuple[ControllerTracking, Run | None]:
-    robot, n = plant.robot, plant.robot.nv
-    limits, nothing = controller.limits(robot), np.full(n, np.nan)
-    gains = controller.gains(_inertias(nominal, motion.trajectory.q[0]))
+    n, nothing = plant.robot.nv, np.full(plant.robot.nv, np.nan)
+    options = {"nominal": known, "feedback": feedback, "lead_in": LEAD_IN, "disturbance": disturbance}
     try:
-        run = follow(plant, motion.trajectory, controller, nominal=nominal, lead_in=LEAD_IN, disturbance=disturbance)
+        run = follow(plant, motion.trajectory, controller, **options)
     except LostError as error:
-        return ControllerTracking(name, nothing, nothing, *gains, nothing, np.zeros((0, n)), str(error)), None
+        return ControllerTracking(name, nothing, nothing, nothing, np.zeros((0, n)), str(error)), None
     error = run.q - run.reference
-    saturated = np.mean(np.abs(run.torque) >= limits, axis=0)
+    saturated = np.mean(np.abs(run.torque) >= controller.limits(plant.robot), axis=0)
     rms, peak = np.sqrt(np.mean(error**2, axis=0)), np.abs(error).max(axis=0)
-    return ControllerTracking(name, rms, peak, *gains, saturated, error), run
-
-
-def _inertias(nominal: SimulatedRobot, q: Array) -> Array:
-    """Inertia of each joint at a posture [kg m^2 or kg], shape (nv,)."""
-    n = len(q)
-    zero, p = np.zeros((1, n)), nominal.parameters
-    at_rest = nominal.model.inverse_dynamics(q[None], zero, zero, p)
-    moved = nominal.model.inverse_dynamics(np.tile(q, (n, 1)), np.zeros((n, n)), np.eye(n), p)
-    return np.diag(moved - at_rest)
+    return ControllerTracking(name, rms, peak, saturated, error), run
 
 
 def _known(value: float) -> float | None:

@@ -16,7 +16,7 @@ from dynid.report.subject import Subject
 COLOURS = {"identified": PREDICTED, "robot_file": RESIDUAL, "feedback": MEASURED}
 """Colours of the controllers."""
 
-SHORT = {"identified": "identified model", "robot_file": "robot file's model", "feedback": "PD alone"}
+SHORT = {"identified": "identified model", "robot_file": "robot file's model", "feedback": "feedback alone"}
 """What controllers are called in tables and legends."""
 
 BUCKETS = 6_000
@@ -43,7 +43,6 @@ def _of(subject: Subject, tracking: Tracking, i: int) -> dict[str, Any]:
             "rms": {one.name: 1e3 * one.rms[k] for one in shown},
             "peak": {one.name: 1e3 * one.peak[k] for one in shown},
             "ratio": tracking.ratios("robot_file")[k] if tracking.ratio("robot_file") is not None else None,
-            "gains": (tracking["feedback"].stiffness[k], tracking["feedback"].damping[k]),
             "figure": _error_figure(f"tracking{i}-{k}", tracking, k, unit),
         }
         for k, (name, unit) in enumerate(zip(tracking.joints, units, strict=True))
@@ -56,7 +55,6 @@ def _of(subject: Subject, tracking: Tracking, i: int) -> dict[str, Any]:
         "joints": joints,
         "ratio": tracking.ratio("robot_file"),
         "feedback": tracking.ratio("feedback"),
-        "gains": (tracking["identified"].stiffness[0], tracking["identified"].damping[0]),
         "bars": _bar_figure(f"tracking{i}", tracking, units),
     }
 
@@ -87,7 +85,7 @@ def _bar_figure(key: str, tracking: Tracking, units: Sequence[str]) -> Figure:
 
 
 def _error_figure(key: str, tracking: Tracking, joint: int, unit: str) -> Figure:
-    """Tracking errors of a joint over time; those of PD control are drawn when its name is clicked."""
+    """Tracking errors of a joint over time; those of feedback alone are drawn when its name is clicked."""
     data: list[dict[str, Any]] = []
     for one in reversed(tracking.controllers):
         if one.lost:

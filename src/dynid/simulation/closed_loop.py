@@ -73,6 +73,7 @@ def follow(
     controller: Controller = Controller(),
     *,
     nominal: SimulatedRobot | None = None,
+    feedback: SimulatedRobot | None = None,
     log_rate: float | None = None,
     start: Array | None = None,
     lead_in: float = 0.0,
@@ -90,6 +91,8 @@ def follow(
         trajectory: What to follow.
         controller: The controller.
         nominal: The robot as the controller knows it; the robot file's values when None.
+        feedback: Of computed torque, the robot whose mass matrix turns corrections of accelerations into torques, so
+            that controllers with different models have the same feedback; the nominal one when None.
         log_rate: Sampling rate of the log [Hz], the controller's rate over a whole number; that rate when None.
         start: Where it starts [rad or m], shape (nv,); where the trajectory, or the lead-in, does when None.
         lead_in: Seconds before the trajectory begins.
@@ -111,19 +114,24 @@ def follow(
     if not is_cached(loop.run):
         logger.warning("compiling the simulation: this happens once and takes about half a minute")
     nominal = nominal or SimulatedRobot.of(robot.model)
+    shape = feedback or nominal
     engine, known = start_engine(robot.plant), start_engine(nominal.plant)
+    shaping = known if feedback is None else start_engine(feedback.plant)
     every = _every(controller.rate, log_rate)
     reference = reference_of(robot.robot, trajectory, controller.rate, start, lead_in, settling)
     wanted, first = reference.states, reference.first
     postures = wanted[0, :: max(1, wanted.shape[1] // 20)]
-    (M, _), (_, rates) = _inertia(nominal, known, postures[:1]), _inertia(robot, engine, postures)
+    (M, _), (_, rates) = _inertia(shape, shaping, postures[:1]), _inertia(robot, engine, postures)
     law = _law(controller, robot.robot, wanted, M)
+    if feedback is not None and law.kind == loop.COMPUTED_TORQUE:
+        law = law._replace(kind=loop.SHAPED)
     substeps, stiff = _substeps(rates, controller.rate, finest_step)
     n, elements = robot.robot.nv, len(robot.forces.direction)
     track, saturated = loop.Track.of(-(-(wanted.shape[1] - first) // every), n, elements), np.zeros(n)
     state = State.at(wanted[0, 0], np.zeros(n), robot.forces)
     end, tick, joint = loop.run(
-        engine.engine, robot.forces, state, known.engine, nominal.forces, law,
+        engine.engine, robot.forces, state, known.engine, nominal.forces, shaping.engine, shape.forces.inertia,
+        law,
         np.ascontiguousarray(wanted.transpose(1, 0, 2)), _held(disturbance, reference),
         1.0 / controller.rate, substeps, stiff, first, every, track, saturated,
     )  # fmt: skip

@@ -13,8 +13,8 @@ from dynid.simulation.compilation import compiled, inner
 from dynid.simulation.engine import mass_and_bias
 from dynid.simulation.integrator import advance
 
-PD, PD_GRAVITY, COMPUTED_TORQUE = 0, 1, 2
-"""Kinds of controllers."""
+PD, PD_GRAVITY, COMPUTED_TORQUE, SHAPED = 0, 1, 2, 3
+"""Kinds of controllers; the last is computed torque whose feedback has the mass matrix of another robot."""
 
 DONE, FAR, FAST, ALTERNATES, NOT_POSITIVE = 0, 1, 2, 3, 4
 """How a run ends: as planned; a joint is too far away, too fast, or its torque jumps from limit to limit; the mass
@@ -31,7 +31,7 @@ class Law(NamedTuple):
     """A control law as compiled code takes it.
 
     Attributes:
-        kind: `PD`, `PD_GRAVITY` or `COMPUTED_TORQUE`.
+        kind: `PD`, `PD_GRAVITY`, `COMPUTED_TORQUE` or `SHAPED`.
         stiffness: Torque (for computed torque acceleration) per error of position, shape (nv,).
         damping: The same per error of velocity, shape (nv,).
         limit: Largest torque [N m], shape (nv,).
@@ -80,6 +80,8 @@ def run(
     state,
     nominal,
     nominal_forces,
+    shape,
+    shape_inertia,
     law,
     reference,
     disturbance,
@@ -99,6 +101,8 @@ def run(
         state: Where it is; changed in place.
         nominal: The robot as the controller knows it.
         nominal_forces: The same as the controller knows them.
+        shape: The robot whose mass matrix turns corrections of accelerations into torques, if the law is `SHAPED`.
+        shape_inertia: Its motor inertia and couplings, shape (nv, nv).
         law: The control law.
         reference: Positions, velocities and accelerations to follow, shape (ticks, 3, nv).
         disturbance: Torques beside the motors' that the controller does not know, shape (ticks, nv); (0, nv) for none.
@@ -118,6 +122,8 @@ def run(
     flips, last = np.zeros(n), np.zeros(n)
     for tick in range(len(reference)):
         _command(nominal, nominal_forces, law, reference, tick, state, M, c, u)
+        if law.kind == SHAPED:
+            _shape(shape, shape_inertia, law, reference[tick], state, M, c, u)
         for j in range(n):
             _saturate(law, j, u, flips, last, saturated)
             total[j] = u[j] + (disturbance[tick, j] if tick < len(disturbance) else 0.0)
@@ -168,9 +174,22 @@ def _command(nominal, forces, law, reference, tick, state, M, c, u):
         mass_and_bias(nominal, q, c, M, c)  # at rest: c is read as velocities before it is written
         for j in range(n):
             u[j] += c[j]
-    elif law.kind == COMPUTED_TORQUE:
+    elif law.kind != PD:
+        if law.kind == SHAPED:
+            u[:] = 0.0  # corrections follow in `_shape`
         mass_and_bias(nominal, q, v, M, c)
         _linearise(forces, wanted, M, c, u)
+
+
+@inner
+def _shape(shape, inertia, law, wanted, state, M, c, u):
+    """Add corrections of accelerations to torques u, with the mass matrix of a robot of its own."""
+    n = len(u)
+    mass_and_bias(shape, state.q, state.v, M, c)
+    for j in range(n):
+        a = law.stiffness[j] * (wanted[0, j] - state.q[j]) + law.damping[j] * (wanted[1, j] - state.v[j])
+        for i in range(n):
+            u[i] += (M[i, j] + inertia[i, j]) * a
 
 
 @inner
