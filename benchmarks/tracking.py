@@ -111,7 +111,9 @@ def robot_of(name: str) -> Robot:
             return dynid.load_robot(path)
     if name == "panda":
         return dynid.load_robot(example_robot_file("panda.urdf"), lock={"panda_finger_joint1": 0.0})
-    return dynid.load_robot(example_robot_file("z1.urdf") if name == "z1" else f"builtin:{name}")
+    if name == "z1":
+        return dynid.load_robot(example_robot_file("z1.urdf"), lock={"jointGripper": 0.0})
+    return dynid.load_robot(f"builtin:{name}")
 
 
 def drawn(robot: Robot, seed: int, noise: float, *, lacks: bool) -> dict[str, Draw]:

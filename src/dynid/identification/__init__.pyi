@@ -12,6 +12,7 @@ from .command_tables import (
     value_text,
 )
 from .command_validation import LogRollout, roll_out_log
+from .controller_tracking import Tracking
 from .drive_units import comparable
 from .held_out_logs import UnseenLog, unseen_logs
 from .joint_models import Estimate, JointModel, joint_models
@@ -36,7 +37,7 @@ from .result import Result
 from .result_files import load_result
 from .stream import Stream
 from .task import experiment_text
-from .tracking import Tracking, track
+from .tracking import track
 from .validation import Validation, validate
 from .verdict import judge
 

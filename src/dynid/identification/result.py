@@ -27,9 +27,9 @@ from dynid.robot import ActuatorForm, Load, Robot
 
 if TYPE_CHECKING:
     from dynid.estimation.contacts.contact_limits import ContactLimits
+    from dynid.identification.controller_tracking import Tracking
     from dynid.identification.observation import Observation
     from dynid.identification.robot_output import Exported
-    from dynid.identification.tracking import Tracking
     from dynid.identification.validation import Validation
     from dynid.model.code.compiled_model import CompiledModel
     from dynid.report.html import ReportFile

@@ -8,10 +8,9 @@ data act on it as a disturbance. Where the truth is known, as of a simulated rob
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.findings import Finding
 from dynid.identification.answers import Answer
+from dynid.identification.controller_tracking import ControllerTracking, Tracking
 from dynid.identification.held_out_logs import UnseenLog
 from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
@@ -26,9 +26,10 @@ from dynid.identification.rollout import standard_parameters
 from dynid.identification.task import require_single_axes
 from dynid.identification.tracked_motion import TrackedMotion, motion_of_logs
 from dynid.logs import Log
-from dynid.model import DynamicModel, Observed, known_model
+from dynid.model import Observed, known_model
 from dynid.robot import Robot
-from dynid.simulation import Controller, LostError, Run, SimulatedRobot, follow, nominal_robot, stated_terms
+from dynid.settings import checked
+from dynid.simulation import Controller, LostError, Run, SimulatedRobot, follow, stated_terms
 
 Progress = Callable[[str], None]
 
@@ -40,7 +41,7 @@ LEAD_IN = 1.0
 class TrackingThresholds:
     """What is said of simulated controllers.
 
-    By judgement.
+    By judgement; how right the ratio is, `benchmarks/tracking.py` shows.
     """
 
     gains_nothing: float = 1.1
@@ -51,123 +52,6 @@ class TrackingThresholds:
 
 
 TRACKING_THRESHOLDS = TrackingThresholds()
-
-
-@dataclass(frozen=True, eq=False)
-class ControllerTracking:
-    """How a simulated controller tracks a motion.
-
-    Attributes:
-        name: "identified" or "robot_file" for computed torque with these models, "feedback" without a model.
-        rms: Root mean square of each joint's tracking error [rad or m], shape (nv,); NaN where the robot was lost.
-        peak: Largest tracking error of each joint [rad or m], shape (nv,); NaN where the robot was lost.
-        saturated: Share of the time that each joint's torque is at its limit, shape (nv,).
-        error: Position less motion over time [rad or m], shape (samples, nv); empty where the robot was lost.
-        lost: Why the simulated robot did not follow; empty where it did.
-    """
-
-    name: str
-    rms: Array
-    peak: Array
-    saturated: Array
-    error: Array
-    lost: str = ""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Tracking:
-    """Tracking errors of simulated controllers on the motion of a log.
-
-    Attributes:
-        robot: The robot.
-        joints: Names of the joints.
-        units: Unit of each joint's position: "rad" or "m".
-        log: What the log is called whose motion is tracked.
-        plant: What is simulated: "held-out log" or "held-out stretches" for the identified model with the torques that
-            it leaves unexplained there, "truth" for a known one.
-        links: Whether the model is that of the physically consistent links, else of the base parameters.
-        controller: Bandwidth, damping and rate, and whether torques are limited.
-        start: Where the motion begins, since the first sample of the log [s].
-        time: Times since then [s], shape (samples,).
-        controllers: The controllers: "identified", "robot_file" where the file states inertia, "feedback".
-        findings: What was noticed.
-    """
-
-    robot: str
-    joints: tuple[str, ...]
-    units: tuple[str, ...]
-    log: str
-    plant: str
-    links: bool
-    controller: Controller
-    start: float
-    time: Array
-    controllers: tuple[ControllerTracking, ...]
-    findings: tuple[Finding, ...]
-
-    def __getitem__(self, name: str) -> ControllerTracking:
-        """The controller of a name."""
-        return next(one for one in self.controllers if one.name == name)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the controllers."""
-        return tuple(one.name for one in self.controllers)
-
-    @property
-    def seconds(self) -> float:
-        """How long the motion is [s]."""
-        return float(self.time[-1])
-
-    @property
-    def gains(self) -> tuple[float, float]:
-        """Gains on errors of position [1/s^2] and of velocity [1/s], before the mass matrix."""
-        stiffness, damping = self.controller.gains(np.ones(len(self.joints)))
-        return float(stiffness[0]), float(damping[0])
-
-    def ratios(self, name: str) -> Array:
-        """How many times larger RMS errors are than with the identified model, for each joint, shape (nv,).
-
-        Args:
-            name: The controller: "robot_file" or "feedback".
-        """
-        return np.asarray(self[name].rms / self["identified"].rms)
-
-    def ratio(self, name: str) -> float | None:
-        """The same of all joints, by the geometric mean; None without such a controller, or where a robot was lost."""
-        if name not in self.names or any(self[one].lost for one in (name, "identified")):
-            return None
-        return float(np.exp(np.mean(np.log(self.ratios(name)))))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the samples, as plain data for JSON."""
-        return {
-            "robot": self.robot,
-            "log": self.log,
-            "plant": self.plant,
-            "parameters": "physical" if self.links else "base",
-            "bandwidth": self.controller.bandwidth,
-            "damping": self.controller.damping,
-            "gains": {"position": self.gains[0], "velocity": self.gains[1]},
-            "rate": self.controller.rate,
-            "effort_limits": self.controller.saturates,
-            "start": self.start,
-            "seconds": self.seconds,
-            "file_over_identified": self.ratio("robot_file"),
-            "feedback_over_identified": self.ratio("feedback"),
-            "joints": [
-                {"name": name, "unit": unit}
-                | {one.name: {"rms": _known(one.rms[k]), "peak": _known(one.peak[k])} for one in self.controllers}
-                for k, (name, unit) in enumerate(zip(self.joints, self.units, strict=True))
-            ],
-            "lost": {one.name: one.lost for one in self.controllers if one.lost},
-            "findings": [finding.to_dict() for finding in self.findings],
-        }
-
-    def __repr__(self) -> str:
-        ratio = self.ratio("robot_file")
-        gain = "" if ratio is None else f", tracking errors with the robot file's model {ratio:.3g} times as large"
-        return f"Tracking('{self.robot}' on {self.seconds:.3g} s of '{self.log}'{gain})"
 
 
 def track(
@@ -206,18 +90,18 @@ def track(
     """
     result = result if isinstance(result, Result) else load_result(result)
     require_trackable(result)
+    controller = checked(Controller, None, bandwidth=bandwidth, damping=damping, rate=rate)
     if not (math.isfinite(seconds) and seconds > 0.0):
         raise InvalidRequestError(f"the part of the log to follow must be longer than 0 s, not {seconds:g} s")
     model, links = result.model, result.physical is not None
     p = _parameters(result)
     motion = motion_of_logs(result, logs, p, seconds, physical=links, progress=progress)
-    controller = Controller(bandwidth=bandwidth, damping=damping, rate=rate)
     limits = controller.limits(result.robot)
     controller = controller.model_copy(update={"saturates": bool((motion.largest <= limits).all())})
     identified = SimulatedRobot.of(model, p)
     plant = truth if isinstance(truth, SimulatedRobot) else SimulatedRobot.of(model, p if truth is None else truth)
     disturbance = motion.disturbance if truth is None else None
-    of_file, made_up = robot_of_file(result.robot)
+    of_file = robot_of_file(result.robot)
     nothing = SimulatedRobot.of(model, np.zeros_like(p))
     found, time = [], np.zeros(1)
     for name, known in (("identified", identified), ("robot_file", of_file), ("feedback", nothing)):
@@ -240,7 +124,7 @@ def track(
         controllers=tuple(found),
         findings=(),
     )
-    return replace(tracking, findings=tuple(_on_tracking(tracking, result, made_up)))
+    return replace(tracking, findings=tuple(_on_tracking(tracking, result)))
 
 
 WORDS = {
@@ -279,15 +163,11 @@ def _parameters(result: Result) -> Array:
     return standard_parameters(result.base, [result.values[name] for name in result.base.names], near)
 
 
-def robot_of_file(robot: Robot) -> tuple[SimulatedRobot | None, tuple[str, ...]]:
-    """The robot as its file states it, with the friction and motor inertia that it states; None without any inertia.
-
-    Also the names of links for which plain rods stand in, because a joint would move nothing.
-    """
+def robot_of_file(robot: Robot) -> SimulatedRobot | None:
+    """The robot as its file states it, with the friction and motor inertia that it states; None without any inertia."""
     if not any(robot.links[i].has_inertia for i in robot.solid_links):
-        return None, ()
-    model: DynamicModel = known_model(robot, stated_terms(robot), {})
-    return nominal_robot(model)
+        return None
+    return SimulatedRobot.of(known_model(robot, stated_terms(robot), {}))
 
 
 def _tracked(
@@ -311,24 +191,21 @@ def _tracked(
     return ControllerTracking(name, rms, peak, saturated, error), run
 
 
-def _known(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
-def _on_tracking(tracking: Tracking, result: Result, made_up: Sequence[str]) -> list[Finding]:
+def _on_tracking(tracking: Tracking, result: Result) -> Iterator[Finding]:
     """What was noticed of controllers."""
-    found, ratio = [], tracking.ratio("robot_file")
+    ratio, limits = tracking.ratio("robot_file"), tracking.controller.limits(result.robot)
     if result.verdict.answer is Answer.NO:
-        found.append(Finding.of("controller-of-untrusted-model", "controller"))
+        yield Finding.of("controller-of-untrusted-model", "controller")
     if "robot_file" not in tracking.names:
-        found.append(Finding.of("controller-without-file", "robot file"))
-    elif made_up:
-        found.append(Finding.of("inertia-made-up", "links", links=list(made_up)))
+        yield Finding.of("controller-without-file", "robot file")
     if not tracking.controller.saturates:
-        found.append(Finding.of("controller-without-limits", "controller"))
+        yield Finding.of("controller-without-limits", "controller")
     for one in tracking.controllers:
         if one.lost:
-            found.append(Finding.of("controller-lost", WORDS[one.name], reason=one.lost))
+            yield Finding.of("controller-lost", WORDS[one.name], reason=one.lost)
+    shares = tracking["identified"].saturated
+    for joint, limit, share in zip(tracking.joints, limits.tolist(), shares.tolist(), strict=True):
+        if share > TRACKING_THRESHOLDS.saturated_share:
+            yield Finding.of("at-effort-limit", f"joint '{joint}'", limit=limit, share=share)
     if ratio is not None and ratio < TRACKING_THRESHOLDS.gains_nothing:
-        found.append(Finding.of("controller-gains-nothing", "controller", ratio=ratio))
-    return found
+        yield Finding.of("controller-gains-nothing", "controller", ratio=ratio)

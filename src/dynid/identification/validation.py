@@ -27,7 +27,7 @@ from dynid.logs import Log, Processing
 from dynid.model import TorqueRows
 
 if TYPE_CHECKING:
-    from dynid.identification.tracking import Tracking
+    from dynid.identification.controller_tracking import Tracking
 
 Progress = Callable[[str], None]
 
