@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from dynid import DynamicModel, DynidError, load_robot
+from dynid.excitation.trajectories.moves import Moves
 from dynid.excitation.trajectories.sampled import Trajectory
 from dynid.robot import Robot
 from dynid.robot.assembly import assemble
@@ -37,7 +38,7 @@ def dynamics(robot: SimulatedRobot, q: np.ndarray, v: np.ndarray) -> tuple[np.nd
 
 
 def integrated(
-    robot: SimulatedRobot, known: SimulatedRobot, shape: SimulatedRobot, trajectory: Trajectory, push: np.ndarray
+    robot: SimulatedRobot, known: SimulatedRobot, shape: SimulatedRobot, trajectory: Moves, push: np.ndarray
 ) -> np.ndarray:
     """Positions at the ticks of a loop at 200 Hz that is written down here, with SciPy's integrator."""
     n, w, step = robot.robot.nv, 2 * np.pi * 5.0, 1 / 200.0

@@ -29,6 +29,9 @@ Progress = Callable[[str], None]
 FEWEST_SAMPLES = 20
 """Samples below which a log shows no motion to follow."""
 
+LEAD_IN = 1.0
+"""Time [s] in which a simulated robot comes from rest to the motion, and the disturbance fades in."""
+
 EDGE = 3
 """Decimated samples at both ends of a part that are left out: the filter reaches beyond the part there."""
 
@@ -60,12 +63,12 @@ class TrackedMotion:
         """What acts on a robot that has the model's parameters, so that it is as measured [N m or N].
 
         Args:
-            times: Times since the motion began [s], shape (samples,). Before, the first value fades in over a second.
+            times: Times since the motion began [s], shape (samples,). Before, the first value fades in.
 
         Returns:
             Torques at the joints, shape (samples, nv).
         """
-        faded = np.clip(1.0 + times, 0.0, 1.0)[:, None]
+        faded = np.clip(1.0 + times / LEAD_IN, 0.0, 1.0)[:, None]
         torques = np.stack([np.interp(times, self.time, column) for column in self.residual.T], axis=1)
         return -(faded**2 * (3.0 - 2.0 * faded)) * torques
 
@@ -150,7 +153,8 @@ class _Corrections:
         for stretch in self.held.stretches:
             own = (time >= stretch.first) & (time < stretch.last)
             change = fitted - (stretch.parameters - carried)
-            added[own] = model.inverse_dynamics(*(x[own] for x in states), change)
+            q, v, a = (x[own] for x in states)
+            added[own] = model.inverse_dynamics(q, v, a, change)
             known |= own
         return added, known
 

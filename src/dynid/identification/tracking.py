@@ -24,7 +24,7 @@ from dynid.identification.result import Result
 from dynid.identification.result_files import load_result
 from dynid.identification.rollout import standard_parameters
 from dynid.identification.task import require_single_axes
-from dynid.identification.tracked_motion import TrackedMotion, motion_of_logs
+from dynid.identification.tracked_motion import LEAD_IN, TrackedMotion, motion_of_logs
 from dynid.logs import Log
 from dynid.model import Observed, known_model
 from dynid.robot import Robot
@@ -32,9 +32,6 @@ from dynid.settings import checked
 from dynid.simulation import Controller, LostError, Run, SimulatedRobot, follow, stated_terms
 
 Progress = Callable[[str], None]
-
-LEAD_IN = 1.0
-"""Time [s] in which the simulated robot comes from rest to the motion."""
 
 
 @dataclass(frozen=True)
