@@ -174,7 +174,8 @@ def _written(
     progress("Writing robot files and the report")
     made.result.save(folder / "result")
     files = tuple(made.result.export(folder / name, anyway=True).path for name in ("robot.urdf", "robot.xml"))
-    report = made.result.report(folder / "report.html", validate=[held_out]).path
+    tracking = dynid.track(made.result, held_out, truth=made.truth, progress=progress)
+    report = made.result.report(folder / "report.html", validate=[held_out], control=tracking).path
     done(Step("Write", f"{', '.join(map(str, files))} and {report}"))
     return replace(made, folder=folder, files=files, report=report)
 
