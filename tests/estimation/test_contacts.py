@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from scipy.signal import lfilter
 
@@ -33,6 +34,7 @@ from dynid.model.code.code_request import CodeRequest
 from dynid.model.code.functions import CodeModel
 from dynid.model.code.template_values import library_files, shared_values
 from dynid.robot import Load, with_load
+from dynid.robot.pinocchio import to_pinocchio
 from tests.compiled_c import NO_COMPILER
 
 TREE = """<robot name="tree">
@@ -284,3 +286,25 @@ def test_velocities_of_positions_are_causal() -> None:
     np.testing.assert_array_equal(one.v[before], other.v[before])
     late = np.interp(one.time - 0.42 / 60.0, t, v[:, 0])  # the filter's delay
     assert np.abs(one.v[:, 0] - late).max() < 0.02 * np.abs(v[:, 0]).max()
+
+
+def test_a_force_on_a_link_shows_as_its_torques_at_the_joints() -> None:
+    """The motion and the torques of the force are Pinocchio's."""
+    robot = load_robot("builtin:ur5")
+    model, reference = DynamicModel(robot), to_pinocchio(robot)
+    data, step, force = reference.createData(), 5e-4, np.array([4.0, -9.0, 7.0])
+    q, v, tau = np.tile([0.3, -1.2, 1.4, -0.8, 0.5, 0.2], (600, 1)), np.zeros((600, 6)), np.zeros((600, 6))
+    for k in range(600):
+        tau[k] = pin.rnea(reference, data, q[k], v[k], -30.0 * v[k])  # a damped motion of its own
+        if k + 1 < 600:
+            pin.forwardKinematics(reference, data, q[k])
+            pushes = pin.StdVec_Force([pin.Force.Zero() for _ in range(reference.njoints)])
+            pushes[4] = pin.Force(data.oMi[4].rotation.T @ force, np.zeros(3))  # at the origin of joint 4's frame
+            rate = pin.aba(reference, data, q[k], v[k], tau[k], pushes)
+            v[k + 1] = v[k] + step * rate
+            q[k + 1] = q[k] + 0.5 * step * (v[k] + v[k + 1])
+    seen = external_torques(observer_functions(model, model.reference), signals(np.arange(600) * step, q, v, tau), 50.0)
+    jacobian = pin.computeJointJacobian(reference, data, q[-1], 4)
+    wanted = jacobian[:3].T @ data.oMi[4].rotation.T @ force
+    assert np.abs(wanted[:3]).min() > 0.1
+    np.testing.assert_allclose(seen[-1], wanted, atol=0.02 * np.abs(wanted).max())
