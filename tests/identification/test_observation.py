@@ -116,7 +116,7 @@ def test_thresholds_and_observations_are_saved_whole_and_go_into_code(tmp_path: 
         seen().save(folder)
     seen().save(folder, overwrite=True)
     header = generate_code(result(), thresholds=folder).files["spatial_3r.h"]
-    assert "1 false alarms per minute are expected" in header
+    assert "Expected false alarms per minute, of all joints together: 1 (" in header
     assert "gain 50 per second" in header
     path = save_thresholds(limits(), tmp_path / "thresholds.json")
     again = result().observe(simulated(12.0, 3, pushed()), thresholds=path)
