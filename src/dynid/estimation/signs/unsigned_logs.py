@@ -18,6 +18,7 @@ from dynid.logs.drive import Transmission, transmission_of
 from dynid.logs.log import Log
 from dynid.logs.processing import signals
 from dynid.logs.processing.automatic import PreparedLog
+from dynid.logs.processing.position_replicas import replicas_of
 from dynid.logs.processing.preparation import findings_on_log, findings_on_samples, stated_processing
 from dynid.logs.processing.states import even_segments, segment_of, step_of
 from dynid.logs.processing.unsigned_choices import chosen_without_signs
@@ -81,8 +82,13 @@ def recover_logs(
     used = [one for one, _ in chosen]
     signed = with_signs(base, physics, logs, transmission, used, drive.delay, practice=practice)
     prepared = tuple(
-        replace(ready, weight=log.weight, temperature=log.mean_temperature)
-        for ready, log in zip(signed.logs, logs, strict=True)
+        replace(
+            ready,
+            weight=log.weight,
+            temperature=log.mean_temperature,
+            replicas=replicas_of(log, transmission, ready.processing, ready.segments) if _are_coarse(notes) else (),
+        )
+        for ready, log, (_, notes) in zip(signed.logs, logs, chosen, strict=True)
     )
     noticed = [note for log in logs for note in findings_on_log(log, drive, stated)]
     noticed += [note for _, notes in chosen for note in notes]
@@ -93,6 +99,11 @@ def recover_logs(
         if note.code != "torque-constant"
     ]
     return replace(signed, logs=prepared, findings=(*noticed, *signed.findings, *on_samples))
+
+
+def _are_coarse(notes: Sequence[Finding]) -> bool:
+    """Whether the steps of positions were found to matter."""
+    return any(note.code == "positions-quantised" for note in notes)
 
 
 def with_signs(
