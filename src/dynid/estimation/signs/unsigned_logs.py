@@ -61,6 +61,7 @@ def recover_logs(
     processing: Processing,
     *,
     practice: bool = False,
+    names: Sequence[str] = (),
 ) -> SignedLogs:
     """Recover the signs of what was logged, and process it as usual.
 
@@ -71,6 +72,7 @@ def recover_logs(
         drive: From motors to joints.
         processing: What is done with the signals, once torques have signs.
         practice: Whether the logs have signs, discarded to see whether they are recovered.
+        names: What the logs are called in findings, where there are several.
 
     Raises:
         SignsError: If no sign at all can be determined.
@@ -90,15 +92,13 @@ def recover_logs(
         )
         for ready, log, (_, notes) in zip(signed.logs, logs, chosen, strict=True)
     )
-    noticed = [note for log in logs for note in findings_on_log(log, drive, stated)]
-    noticed += [note for _, notes in chosen for note in notes]
-    on_samples = [
-        note
-        for log, ready in zip(logs, prepared, strict=True)
-        for note in findings_on_samples(log, ready, base.model)
-        if note.code != "torque-constant"
-    ]
-    return replace(signed, logs=prepared, findings=(*noticed, *signed.findings, *on_samples))
+    on_logs, on_samples = list[Finding](), list[Finding]()
+    for k, (log, ready, (_, notes)) in enumerate(zip(logs, prepared, chosen, strict=True)):
+        own = (names[k],) if len(logs) > 1 and k < len(names) else ()
+        on_logs += [replace(note, logs=own) for note in (*findings_on_log(log, drive, stated), *notes)]
+        noticed = findings_on_samples(log, ready, base.model)
+        on_samples += [replace(note, logs=own) for note in noticed if note.code != "torque-constant"]
+    return replace(signed, logs=prepared, findings=(*on_logs, *signed.findings, *on_samples))
 
 
 def _are_coarse(notes: Sequence[Finding]) -> bool:
