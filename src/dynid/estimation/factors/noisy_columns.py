@@ -55,7 +55,7 @@ class ColumnNoise:
         lengths = np.sqrt(np.diag(G))
         lengths[lengths == 0.0] = 1.0
         values, Q = np.linalg.eigh(G / np.outer(lengths, lengths))
-        excited = values > SMALLEST * max(values[-1], 0.0)
+        excited = values > SMALLEST * values.max(initial=0.0)
         Q, roots = Q[:, excited], np.sqrt(values[excited])
         whitener = Q / roots / lengths[:, None]
         shares, P = np.linalg.eigh(whitener.T @ C @ whitener)
