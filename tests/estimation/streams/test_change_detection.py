@@ -97,6 +97,13 @@ def test_a_load_on_a_floating_base_is_noticed_and_placed() -> None:
     assert alarm.interval[0] < 2.0 < alarm.interval[1]
 
 
+def test_payloads_are_as_likely_for_robots_without_masses_as_for_others() -> None:
+    from dynid.estimation.streams.hypotheses import mass_of
+
+    assert mass_of(load_robot("builtin:tx40")) == 6.0
+    assert mass_of(load_robot("builtin:ur5")) == pytest.approx(17.7, abs=1.0)
+
+
 def test_alarms_are_bounded_and_thresholds_are_positive(arm: DynamicModel) -> None:
     from dynid.errors import InvalidRequestError
     from dynid.estimation.streams.change_watch import MOST_ALARMS

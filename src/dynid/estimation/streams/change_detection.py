@@ -85,7 +85,7 @@ class ChangeDetector:
         self._by_row = np.zeros(len(self.weights))
         self._levels = np.full((windows, count), self.thresholds.lowest / self.thresholds.factor)
         self._seen = np.zeros((windows, count))
-        self._squares = np.zeros((windows, count))
+        self._squares, self._swings = np.zeros((2, windows, count))
         self._clocks = np.zeros(count)
         self._state = np.zeros(at.PLACES)
         self._state[[at.SINCE, at.WHICH, at.WINDOW]] = -1.0
@@ -159,7 +159,7 @@ class ChangeDetector:
             rows, first, steps, moving, self.rows.starts, self.rows.widths, self.predictors, weights, self._columns,
             self._begins, self._sizes, self._penalties, self._references, self._doubts, self._least, self._waiting,
             self._rates, self._A, self._g, self._energy, self._by_row, self._levels, self._seen, self._squares,
-            self._clocks, self.thresholds.learning, self.thresholds.factor, self._settling,
+            self._swings, self._clocks, self.thresholds.learning, self.thresholds.factor, self._settling,
             self.thresholds.confirming, self.thresholds.caution, self._state, *self._memory,
         )  # fmt: skip
 
@@ -234,14 +234,16 @@ class ChangeDetector:
         return covariance @ self._g[window, h, :n] / inflation, covariance
 
     def _change(self, h: int, d: Array, covariance: Array, window: int) -> tuple[float, tuple[float, float]]:
-        """The change in the units of an alarm, and its interval."""
-        if self.hypotheses[h].cause is Cause.PAYLOAD:
-            change, half = float(d[0]), HALF_INTERVAL * math.sqrt(covariance[0, 0])
-        else:  # the torques that friction adds, along those that it had
+        """The change in the units of an alarm, and its interval, by how much it swung while learning."""
+        part = np.eye(1, len(d))[0]
+        if self.hypotheses[h].cause is Cause.FRICTION:  # the torques that it adds, along those that it had
             x = self._references[h, : len(d)]
             along = self._symmetric(window, h) @ x
-            size = max(float(along @ x), 1e-300)
-            change, half = float(along @ d) / size, HALF_INTERVAL * math.sqrt(along @ covariance @ along) / size
+            part = along / max(float(along @ x), 1e-300)
+        learned = min(window, len(self._rates) - 1)
+        swing = float(self._swings[learned, h]) / max(self._clocks[h], 1e-9)
+        wider = max(1.0, swing / self._inflation(h, window))
+        change, half = float(part @ d), HALF_INTERVAL * math.sqrt(wider * float(part @ covariance @ part))
         return change, (change - half, change + half)
 
     def _symmetric(self, window: int, h: int) -> Array:
@@ -260,7 +262,7 @@ class ChangeDetector:
             self._state[at.CAUTIOUS] = self.thresholds.cautious
         elif cause is Cause.UNKNOWN:
             self._levels[:] = self.thresholds.lowest / self.thresholds.factor
-            self._squares[:] = self._clocks[:] = 0.0
+            self._squares[:] = self._swings[:] = self._clocks[:] = 0.0
             self._state[[at.USUAL_COUNT, at.USUAL_SQUARES]] = 0.0
         else:
             n = len(d)
