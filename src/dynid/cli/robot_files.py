@@ -81,9 +81,9 @@ def convert(
     if json_output:
         echo_json(done.to_dict() if calibrated is None else done.to_dict() | {"calibration": calibrated.to_dict()})
     else:
-        show_conversion(done)
         if calibrated is not None:
             show_calibration(calibrated)
+        show_conversion(done, " --wrench --moving" if robot == "human" and not planar else "")
 
 
 def _calibrated(
@@ -131,8 +131,8 @@ def repair(
         show_repair(done)
 
 
-def show_conversion(done: Converted) -> None:
-    """Print what was written as URDF, and what was not."""
+def show_conversion(done: Converted, options: str = "") -> None:
+    """Print what was written as URDF, what was not, and the next step, whose inspection may have options."""
     from dynid.cli.console import plain_console, show_next
 
     output = plain_console()
@@ -141,7 +141,7 @@ def show_conversion(done: Converted) -> None:
         output.print(f"Left out: {item}.")
     for finding in done.robot.description.findings:
         output.print(str(finding))
-    show_next(output, f"dynid inspect {done.path}")
+    show_next(output, f"dynid inspect {done.path}{options}")
 
 
 def show_calibration(calibration: MarkerCalibration) -> None:

@@ -4,8 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-AXES_OF_COLUMNS = "xyz"
-
 PARTS = {"force": "f|force|grf|v|force_v", "moment": "m|t|moment|torque", "pressure": "p|c|cop|pressure|force_p"}
 """Words for what a force plate measures: forces, moments, and the centre of pressure."""
 

@@ -31,6 +31,13 @@ class PlateThresholds:
     fewest: int = 3
     """Windows without load, one after the other, that make a stretch; those at its ends do not count. By judgement."""
 
+    touch: float = 6.0
+    """Distance of the vertical force in a window from the median of its neighbours, in standard deviations of such
+    distances, from which something touches the plate there. Calibrated on good captures."""
+
+    around: int = 7
+    """Windows of which that median is. By judgement."""
+
     loaded: float = 30.0
     """Vertical force [N] beyond the offset from which somebody stands on a plate. By judgement."""
 
@@ -159,7 +166,18 @@ def _unloaded(plate: ForcePlate, zero: tuple[float, float] | None) -> tuple[Arra
     for first, last in zip(edges[::2], edges[1::2], strict=True):
         if last - first >= THRESHOLDS.fewest:
             kept[first + (first > 0) : last - (last < count)] = True  # somebody may just come or go
+    kept[kept] = ~_touched(level[kept])
     return middles[kept], blocks[kept].mean(axis=1)
+
+
+def _touched(level: Array) -> np.ndarray:
+    """Windows without load in which something touches the plate for a moment, by mean forces [N], shape (windows,)."""
+    half = THRESHOLDS.around // 2
+    if len(level) < THRESHOLDS.around:
+        return np.zeros(len(level), dtype=bool)
+    ends = np.pad(level, half, mode="edge")
+    away = np.abs(level - np.median(np.lib.stride_tricks.sliding_window_view(ends, THRESHOLDS.around), axis=1))
+    return np.asarray(away > THRESHOLDS.touch * max(float(np.median(away)) / 0.6745, 1e-9))
 
 
 def _drift(time: Array, means: Array) -> float:
