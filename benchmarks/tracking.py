@@ -11,6 +11,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ import dynid
 from benchmarks.link_intervals import different
 from benchmarks.marked_tables import with_table
 from dynid import DynamicModel, Robot, Tracking
+from dynid.errors import InvalidRequestError
 from dynid.excitation import Trajectory
 from dynid.simulation import simulate_run
 
@@ -169,10 +171,11 @@ def drawn(robot: Robot, seed: int, noise: float, *, lacks: bool) -> dict[str, Dr
         for k, motion in enumerate(motions)
     ]
     result = dynid.identify(robot, runs[0].log, terms)
-    return {
-        kind: _draw(dynid.track(result, *logs), dynid.track(result, *logs, truth=runs[0].robot))
-        for kind, logs in (("other log", [runs[1].log]), ("stretches", []))
-    }
+    found = {}
+    for kind, logs in (("other log", [runs[1].log]), ("stretches", [])):
+        with suppress(InvalidRequestError):  # stretches may be too short
+            found[kind] = _draw(dynid.track(result, *logs), dynid.track(result, *logs, truth=runs[0].robot))
+    return found
 
 
 def true_parameters(model: DynamicModel, rng: np.random.Generator, motion: Trajectory) -> np.ndarray:
