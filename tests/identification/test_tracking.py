@@ -16,6 +16,7 @@ from dynid.errors import DynidError, InvalidRequestError
 from dynid.identification.answers import Answer
 from dynid.identification.tracked_motion import TrackedMotion, motion_of_logs
 from dynid.identification.tracking import robot_of_file
+from dynid.logs.processing.signals import TooShortError
 from dynid.robot import Load
 from dynid.robot.assembly import assemble
 from dynid.simulation import stated_terms
@@ -231,3 +232,12 @@ def test_a_load_that_is_known_is_taken_out() -> None:
     assert ratio(result().track(log)) > 3.0
     found = dynid.identify(robot, [log], TERMS)
     assert ratio(found.track()) > 3.0
+
+
+def test_logs_whose_stretches_cannot_be_held_out_ask_for_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise TooShortError("decimation by 2", 21, 28)
+
+    monkeypatch.setattr("dynid.identification.tracked_motion.held_out_stretches", fail)
+    with pytest.raises(InvalidRequestError, match="cannot be held out from its fit in parts"):
+        result().track()

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from dynid.arrays import Array, Flags
-from dynid.errors import InvalidRequestError
+from dynid.errors import DynidError, InvalidRequestError
 from dynid.estimation import Replay, Segment, replayed
 from dynid.excitation import Trajectory
 from dynid.identification.held_out_logs import UnseenLog, unseen_logs
@@ -120,7 +120,7 @@ def _own_motion(result: Result, seconds: float, *, physical: bool, progress: Pro
         )
     try:
         held = list(held_out_stretches(result, physical=physical, progress=progress))
-    except InvalidRequestError as error:
+    except DynidError as error:  # stretches may be too short for the filters, or not determine all parameters
         raise InvalidRequestError(
             "the logs of this result cannot be held out from its fit in parts, and residuals of the fit itself are too "
             "small; name a log that was not used: dynid validate RESULT LOG --control (in Python: result.track(log))"
