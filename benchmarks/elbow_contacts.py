@@ -40,8 +40,8 @@ STRETCH, FADE = 2.0, 0.05
 TRAINING, QUIET, FREE = 30.0, 600.0, 600.0
 """Lengths of motion [s]: to identify, to find thresholds, and to count false alarms."""
 
-PER_MINUTE = 1.0 / 480.0
-"""The stated rate of false alarms: one in a shift of eight hours."""
+PER_MINUTE = 1.0 / 60.0
+"""The stated rate of false alarms: one an hour."""
 
 DIRECTIONS = 8
 """Directions of the force around the upper arm, from one side."""

@@ -56,7 +56,7 @@ CASES = (
 LOGS = ("panda", "ur10e", "tx40", "tiago")
 """Real logs with torques."""
 
-FIRST_DRAW, DRAWS = 40, 5
+FIRST_DRAW, DRAWS = 50, 5
 """The draws that are reported."""
 
 IN_TIME = 30.0

@@ -303,7 +303,8 @@ def test_a_force_on_a_link_shows_as_its_torques_at_the_joints() -> None:
             rate = pin.aba(reference, data, q[k], v[k], tau[k], pushes)
             v[k + 1] = v[k] + step * rate
             q[k + 1] = q[k] + 0.5 * step * (v[k] + v[k + 1])
-    seen = external_torques(observer_functions(model, model.reference), signals(np.arange(600) * step, q, v, tau), 50.0)
+    t = np.linspace(0.0, 599 * step, 600)
+    seen = external_torques(observer_functions(model, model.reference), signals(t, q, v, tau), 50.0)
     jacobian = pin.computeJointJacobian(reference, data, q[-1], 4)
     wanted = jacobian[:3].T @ data.oMi[4].rotation.T @ force
     assert np.abs(wanted[:3]).min() > 0.1

@@ -374,6 +374,10 @@ def test_the_command_writes_code_of_results_and_robots(tmp_path: Path) -> None:
     record = json.loads(output)
     assert Path(record["folder"]).parent == tmp_path / "result"
     assert record["target"] == "c"
+    status, output, _ = run("export", "builtin:two_link", "--to", "c", "--out", tmp_path / "my code")
+    assert status == 0
+    assert "cmake -S '" in " ".join(output.split())  # a path with a space, for a shell
+    assert "observer_step" in output
     status, output, _ = run("export", "builtin:ur5", "--to", "ros2", "--out", tmp_path / "package")
     assert status == 0
     assert "colcon build" in output
