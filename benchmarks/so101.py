@@ -160,9 +160,10 @@ def of_currents() -> dict[str, str]:
     gravity = gravity_of(result)
     scale = float(np.mean([factor for factor, _ in gravity.values()]))
     beside = [f"{n} | {f:.2f} | {100 * (f / scale - 1):+.0f} % | {left:.0%}" for n, (f, left) in gravity.items()]
-    recovery = result.record.sign_recovery
+    recovery, verdict = result.record.sign_recovery, result.record.verdict
     assert recovery is not None
-    print(f"sure {recovery.sure:.1%}, verdict {result.record.verdict.answer}, held out {validation.relative_error:.1%}")
+    assert verdict is not None
+    print(f"sure {recovery.sure:.1%}, verdict {verdict.answer}, held out {validation.relative_error:.1%}")
     return {
         "so101 currents": lines(header, rows),
         "so101 gravity": lines("joint | factor | beside the mean of the three | left after its own factor", beside),

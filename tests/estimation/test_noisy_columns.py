@@ -23,7 +23,8 @@ def estimates(rng: np.random.Generator, rows: int = 4000) -> tuple[Array, Array,
     found = np.linalg.lstsq(better, y, rcond=None)[0]
     noise = (np.sum((y - better @ found) ** 2) + columns.unexplained(W.T @ y)) / (rows - 3)
     plain = np.linalg.lstsq(W, y, rcond=None)[0]
-    return plain, found, np.sqrt(noise * np.diag(np.linalg.inv(better.T @ better)))
+    stds = np.sqrt(noise * np.diag(np.linalg.inv(better.T @ better)))
+    return np.asarray(plain, dtype=float), np.asarray(found, dtype=float), stds
 
 
 def test_the_bias_is_gone_and_standard_deviations_hold() -> None:

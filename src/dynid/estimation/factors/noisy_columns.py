@@ -20,13 +20,13 @@ from dynid.estimation.factors.accumulation import Blocks
 from dynid.estimation.factors.row_forms import RowForm
 from dynid.logs import PreparedLog
 
-SMALLEST = 1e-12
+EXCITED_FROM = 1e-12
 """Squared length, relative to the longest direction of unit columns, below which a direction is not excited at all."""
 
 _Block = tuple[Array, float, int]
 """A triangle `[R | z]`, the squares that are left, and the number of rows."""
 
-LARGEST_SHARE = 0.95
+LARGEST_NOISE_SHARE = 0.95
 """Share of noise in a direction beyond which it is not taken as larger: such a direction says nothing. By judgement."""
 
 
@@ -55,11 +55,11 @@ class ColumnNoise:
         lengths = np.sqrt(np.diag(G))
         lengths[lengths == 0.0] = 1.0
         values, Q = np.linalg.eigh(G / np.outer(lengths, lengths))
-        excited = values > SMALLEST * values.max(initial=0.0)
+        excited = values > EXCITED_FROM * values.max(initial=0.0)
         Q, roots = Q[:, excited], np.sqrt(values[excited])
         whitener = Q / roots / lengths[:, None]
         shares, P = np.linalg.eigh(whitener.T @ C @ whitener)
-        return ColumnNoise(whitener @ P, (Q * roots * lengths[:, None]) @ P, np.clip(shares, 0.0, LARGEST_SHARE))
+        return ColumnNoise(whitener @ P, (Q * roots * lengths[:, None]) @ P, np.clip(shares, 0.0, LARGEST_NOISE_SHARE))
 
     @property
     def prediction(self) -> Array:
