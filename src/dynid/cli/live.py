@@ -163,4 +163,5 @@ def show_end(page: LivePage, source: str) -> None:
     elif state.samples:
         show_next(output, "keep the samples next time: --record run.npz, then dynid init and dynid identify")
     else:
-        show_next(output, "no sample arrived; see docs/live.md for what is understood, and check address and columns")
+        why = f" ({page.hint})" if page.hint else ""
+        show_next(output, f"no sample arrived{why}; see docs/live.md for what is read, and check address and columns")

@@ -139,15 +139,19 @@ def begin_after(A, g, energy, by_row, state, which, window):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def pass_caution(levels, seen, state, dt):
-    """Let the cautious time pass; at its end what was seen is normal. Gives whether it lasts."""
+def pass_caution(levels, learned, seen, waiting, caution, state, dt):
+    """Let the cautious time pass; at its end what was seen is normal. Gives whether it lasts.
+
+    Of payloads it is so up to `caution` times what was learned at first: more is the next one, which came meanwhile.
+    """
     if state[at.CAUTIOUS] <= 0.0:
         return False
     state[at.CAUTIOUS] -= dt
     if state[at.CAUTIOUS] <= 0.0:
         for w in range(levels.shape[0]):
             for h in range(levels.shape[1]):
-                levels[w, h] = max(levels[w, h], seen[w, h])
+                normal = seen[w, h] if waiting[h] else min(seen[w, h], caution * learned[w, h])
+                levels[w, h] = max(levels[w, h], normal)
                 seen[w, h] = 0.0
     return True
 
@@ -156,7 +160,7 @@ def pass_caution(levels, seen, state, dt):
 def watch(  # noqa: C901
     rows, first, steps, moving, starts, widths, predictors, weights,
     columns, begins, sizes, penalties, references, doubts, least, waiting, rates,
-    A, g, energy, by_row, levels, seen, squares, swings, clocks,
+    A, g, energy, by_row, levels, learned, seen, squares, swings, clocks,
     learning, factor, settling, confirming, caution, state, U, x,
 ):  # fmt: skip
     """Run over samples until something happens.
@@ -184,7 +188,8 @@ def watch(  # noqa: C901
         g: Sums of `w^2 z r`, shape (windows + 1, hypotheses, most).
         energy: Sums of `w^2 r^2`, shape (windows + 1,).
         by_row: Sums of `w^2 r^2` of each row after an alarm, shape (rows,).
-        levels: The largest explained squares while learning, shape (windows, hypotheses).
+        levels: The largest explained squares of what is normal, shape (windows, hypotheses).
+        learned: Those of the time of learning, of the same shape.
         seen: The largest explained squares of the cautious time after an alarm, of the same shape.
         squares: Integrals over time of explained squares while learning, shape (windows, hypotheses).
         swings: Integrals over time of `relative_square` while learning, of the same shape.
@@ -221,7 +226,7 @@ def watch(  # noqa: C901
         if clocks.min() < learning:
             state[at.USUAL_COUNT] += 1.0
             state[at.USUAL_SQUARES] += total
-        is_cautious = pass_caution(levels, seen, state, dt)
+        is_cautious = pass_caution(levels, learned, seen, waiting, caution, state, dt)
         limit = factor * caution if is_cautious else factor
         best, which, window = 1.0, -1, -1
         for h in range(hypotheses):
@@ -232,7 +237,7 @@ def watch(  # noqa: C901
                     penalty[i] = penalties[h, i] * usual
                 explained = solve(A[w, h], penalty, g[w, h], n, U, x)
                 if not is_learned:
-                    levels[w, h] = max(levels[w, h], explained)
+                    levels[w, h] = learned[w, h] = max(levels[w, h], explained)
                     if moving[s, h]:
                         squares[w, h] += dt * explained
                         before = product(A[w, h], references[h], references[h], n)
