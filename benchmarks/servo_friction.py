@@ -5,8 +5,10 @@ the models. Masses, lengths, armature and friction are drawn; encoders have 4096
 stretches are slow ramps. All models are fitted to two logs and rolled out on two others, which decide. With
 `--alone` only the right model is fitted, to as many and as long logs as its parameters need.
 
-    python -m benchmarks.servo_friction --draws 10
-    python -m benchmarks.servo_friction --draws 10 --alone --logs 4 --seconds 60
+    python -m benchmarks.servo_friction --draws 10 [--write]
+    python -m benchmarks.servo_friction --draws 10 --alone --logs 4 --seconds 60 [--write]
+
+`--write` writes the rows of the models that were run into the tables of `docs/friction.md`.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ import time
 from collections import Counter, defaultdict
 
 import numpy as np
+from tests.datasets import ROOT
 from tests.servo_truth import MODELS, ServoPendulum, creeps, servo_log, swings
 
+from benchmarks.marked_tables import with_table
 from dynid import FrictionComparison, compare_friction
 
 CONTROL = {"delay": 0.0, "law": "continuous", "bias": False}
@@ -49,36 +53,62 @@ def main() -> None:
     parser.add_argument("--motion", choices=MOTIONS, default="creeps")
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     noise = 2.0 * np.pi / max(options.counts, 1) / np.sqrt(12.0) if options.counts else 0.0
-    errors: dict[str, dict[str, list[tuple[float, float, float]]]] = defaultdict(lambda: defaultdict(list))
-    print("| truth | right | differ from the next poorer by more than the noise | right of these | others chosen | s |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    print(CHOICES, PARAMETERS, sep="\n")
     for name in options.models.split(","):
-        chosen, differ, right = Counter[str](), 0, 0
         start = time.perf_counter()
-        for seed in range(options.first, options.first + options.draws):
-            truth, found = run(name, seed, options)
-            chosen[found.chosen] += 1
-            own = found[name].rmse
-            poorer = () if options.alone else ALONE[name]
-            apart = min((np.sqrt(max(found[other].rmse ** 2 - own**2, 0.0)) for other in poorer), default=np.inf)
-            differ += apart > noise
-            right += apart > noise and found.chosen == name
-            for key, value in found[name].values.items():
-                true = {**truth.friction, "Ia": truth.armature, "off": truth.offset}[key[:-1]]
-                errors[name][key[:-1]].append((value, true, found[name].stds[key]))
-        others = ", ".join(f"{other} {count}" for other, count in sorted(chosen.items()) if other != name)
-        seconds = (time.perf_counter() - start) / options.draws
-        share = f"{chosen[name]} of {options.draws} | {differ} | {right} of {differ}"
-        print(f"| {name} | {share} | {others} | {seconds:.0f} |", flush=True)
-    print("\nParameters of the right model: median error [%], share within 5 %, within the 95 % interval\n")
-    print("| truth | " + " | ".join(KEYS) + " |\n| --- |" + " --- |" * len(KEYS))
-    for name, of_name in errors.items():
-        print(f"| {name} | " + " | ".join(_cell(of_name.get(key)) for key in KEYS) + " |")
+        choices, parameters = rows(name, options, noise)
+        print(f"{choices}\n{parameters}\n<!-- {time.perf_counter() - start:.0f} s -->", flush=True)
+        if options.write:
+            if options.alone:
+                write("friction parameters", PARAMETERS, parameters)
+            else:
+                write("friction choice", CHOICES, choices)
+
+
+def rows(name: str, options: argparse.Namespace, noise: float) -> tuple[str, str]:
+    """The rows of a true model: which models were chosen, and the parameters of the right one."""
+    chosen, differ, right = Counter[str](), 0, 0
+    errors: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    for seed in range(options.first, options.first + options.draws):
+        truth, found = run(name, seed, options)
+        chosen[found.chosen] += 1
+        own = found[name].rmse
+        poorer = () if options.alone else ALONE[name]
+        apart = min((np.sqrt(max(found[other].rmse ** 2 - own**2, 0.0)) for other in poorer), default=np.inf)
+        differ += apart > noise
+        right += apart > noise and found.chosen == name
+        for key, value in found[name].values.items():
+            true = {**truth.friction, "Ia": truth.armature, "off": truth.offset}[key[:-1]]
+            errors[key[:-1]].append((value, true, found[name].stds[key]))
+    others = ", ".join(f"{other} {count}" for other, count in sorted(chosen.items()) if other != name)
+    choices = f"| {name} | {chosen[name]} of {options.draws} | {differ} | {right} of {differ} | {others} |"
+    return choices, f"| {name} | " + " | ".join(_cell(errors.get(key)) for key in KEYS) + " |"
+
+
+def write(table: str, header: str, row: str) -> None:
+    """Write a row into a table of the page, in the place of that of the same model."""
+    page = ROOT / "docs/friction.md"
+    text = page.read_text(encoding="utf-8")
+    old = text.partition(f"<!-- table: {table} -->")[2].partition("<!-- end of table -->")[0].splitlines()
+    kept = {line.split("|")[1].strip(): line for line in old if line.startswith("| M")}
+    kept[row.split("|")[1].strip()] = row
+    page.write_text(
+        with_table(text, table, "\n".join([header, *(kept[name] for name in sorted(kept))])), encoding="utf-8"
+    )
 
 
 KEYS = ("Ia", "fv", "fs", "fst", "kl", "kls", "km", "ke", "kms", "kes", "qm", "qe", "vs")
+
+
+CHOICES = (
+    "| truth | right | differ from the next poorer by more than the noise | right of these | others chosen |\n"
+    "| --- | --- | --- | --- | --- |"
+)
+
+PARAMETERS = "| truth | " + " | ".join(f"`{key}`" for key in KEYS) + " |\n| --- |" + " --- |" * len(KEYS)
 
 
 def _cell(rows: list[tuple[float, float, float]] | None) -> str:

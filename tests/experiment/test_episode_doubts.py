@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import dynid
 from dynid.experiment.first.first_experiment import FirstExperiment
 from dynid.logs import RecordingError
+from tests.commands import run
 from tests.episode_files import Episode, aloha, lerobot
 
 JOINTS = ["joint_1", "joint_2"]
@@ -113,3 +115,41 @@ def test_the_rate_of_an_hdf5_file_is_asked_for_with_the_convention(tmp_path: Pat
     assert asked.is_open
     assert asked.code == "choose-rate-of-episodes"
     assert asked.option == "--rate 50"
+
+
+def test_episodes_that_were_not_downloaded_are_counted(tmp_path: Path) -> None:
+    folder = lerobot(tmp_path / "set", EPISODES, version="v2.1", names=JOINTS)
+    (folder / "data/chunk-000/episode_000001.parquet").unlink()
+    (found,) = (one for one in dynid.init("builtin:two_link", folder).findings if one.code == "episodes-missing")
+    assert found.values == {"found": 2, "stated": 3}
+    chosen = dynid.init("builtin:two_link", f"{folder}/data/*/*.parquet")
+    assert "episodes-missing" not in {one.code for one in chosen.findings}
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("truncated", "damaged"),
+        ("videos", "without episodes"),
+        ("version 1", "version 1"),
+        ("robots", "another robot"),
+    ],
+)
+def test_a_data_set_that_cannot_be_read_is_refused_by_name(damage: str, said: str, tmp_path: Path) -> None:
+    wide = Episode(*(np.hstack([one, one[:, :1]]) for one in (EPISODES[0].state, EPISODES[0].action)))
+    episodes = [*EPISODES, wide] if damage == "robots" else EPISODES
+    folder = lerobot(tmp_path / "set", episodes, version="v2.1", names=JOINTS)
+    file = folder / "data/chunk-000/episode_000001.parquet"
+    if damage == "truncated":
+        file.write_bytes(file.read_bytes()[:200])
+    elif damage == "videos":
+        shutil.rmtree(folder / "data")
+        (folder / "videos").mkdir()
+    elif damage == "version 1":
+        shutil.rmtree(folder / "meta")
+        (folder / "meta_data").mkdir()
+        (folder / "meta_data/info.json").write_text('{"fps": 50}')
+    status, _, problem = run("init", "builtin:two_link", folder, "--out", tmp_path / "arm.toml")
+    assert status == 2
+    assert said in problem
+    assert not (tmp_path / "arm.toml").exists()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,9 +41,9 @@ def moving(seed: int, count: int = 80) -> Episode:
 EPISODES = [moving(k) for k in range(FEW + 2)]
 
 
-def csv_files(folder: Path) -> Path:
+def csv_files(folder: Path, episodes: Sequence[Episode]) -> Path:
     folder.mkdir()
-    for k, one in enumerate(EPISODES):
+    for k, one in enumerate(episodes):
         t = pl.Series("timestamp", np.arange(len(one.state)) / RATE, dtype=pl.Float32).cast(pl.Float64)
         assert one.effort is not None
         columns = {f"q_{j + 1}": one.state[:, j] for j in range(2)} | {
@@ -55,7 +57,7 @@ def csv_files(folder: Path) -> Path:
 def sets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("sets")
     return {
-        "csv": csv_files(folder / "csv"),
+        "csv": csv_files(folder / "csv", EPISODES),
         "v2": lerobot(folder / "v2", EPISODES, version="v2.1", names=JOINTS, image=True),
         "v3": lerobot(folder / "v3", EPISODES, version="v3.0", names={"motors": JOINTS}, per_file=6),
         "aloha": aloha(folder / "aloha", EPISODES),
@@ -125,3 +127,32 @@ def test_an_episode_at_another_rate_is_named(tmp_path: Path, monkeypatch: pytest
     folder = lerobot(tmp_path / "set", EPISODES, version="v2.1", names=JOINTS, rates={3: 30.0})
     (found,) = (one for one in dynid.init("builtin:two_link", folder).findings if one.code == "rates-differ")
     assert found.values["logs"] == ["episode_000003.parquet"]
+
+
+def test_two_hundred_episodes_go_all_the_way_to_the_report_that_plain_logs_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    many = [moving(k, 30) for k in range(200)]
+    csv_files(tmp_path / "csv", many)
+    lerobot(tmp_path / "v3", many, version="v3.0", names=JOINTS, per_file=64)
+    found = {}
+    for name in ("csv", "v3"):
+        for arguments in (
+            ("init", "builtin:two_link", name, "--out", f"{name}.toml"),
+            ("identify", f"{name}.toml", "--out", f"result_{name}", "--no-cache"),
+            ("report", f"result_{name}", "--out", f"{name}.html"),
+        ):
+            status, _, problem = run(*arguments)
+            assert status == 0, problem
+        found[name] = headings(Path(f"{name}.html").read_text(encoding="utf-8"))
+    one, other = (dynid.load_result(f"result_{name}").record for name in ("csv", "v3"))
+    assert one.parameters == other.parameters
+    assert one.joints == other.joints
+    assert one.verdict == other.verdict
+    assert found["csv"] == found["v3"]
+
+
+def headings(page: str) -> list[str]:
+    """The headings of a report."""
+    return re.findall(r"<h[123][^>]*>(.*?)</h[123]>", page)

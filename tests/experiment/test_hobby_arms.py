@@ -61,6 +61,8 @@ def test_the_folder_of_a_motion_of_the_so101_is_one_log() -> None:
     states = made.experiment.log[0]
     assert states.time is not None
     assert states.time.unit == "us"
+    (command,) = [line for line in made.text.splitlines() if line.startswith("# position_command")]
+    assert "control.csv" in command  # its columns are called like those of the measured positions
 
 
 @needs_logs

@@ -74,3 +74,19 @@ def test_what_cannot_be_simulated_is_refused() -> None:
         SimulatedRobot.of(model, p)
     with pytest.raises(DynidError, match="no smooth form"):
         SimulatedRobot.of(model, np.abs(p), smoothing=0.1)
+
+
+def test_friction_that_is_near_rest_alone_is_that_of_a_tiny_level_at_speed() -> None:
+    model = DynamicModel("builtin:two_link", ["armature", "viscous", "stribeck"])
+    time, held = commands(2, 20, uneven=True)
+    control = ControlInput(time, held, np.full(2, 40.0), np.ones(2))
+    levels = [k for k, name in enumerate(model.names) if name in ("fs1", "fs2")]
+    found = []
+    for level in (0.0, 1e-9):
+        p = valued(model)
+        p[levels] = level
+        found.append(roll_out(SimulatedRobot.of(model, p), control, 0.9 * held[0], steps_kept=True))
+    np.testing.assert_allclose(found[0].q, found[1].q, atol=1e-7)
+    slopes = [sensitivities(one, everything(model), with_turns=False).position for one in found]
+    assert np.isfinite(slopes[0]).all()
+    np.testing.assert_allclose(slopes[0], slopes[1], atol=1e-5 * np.abs(slopes[1]).max())

@@ -195,5 +195,6 @@ def _with_signs(task: Task, base: BaseParameters, progress: Progress) -> Prepare
     logs = [read(source, base.model.robot, progress, task.drive, settings) for source in task.logs]
     progress("Recovering signs")
     physics = physics_of(task.physical, base.model, task.reference)
-    signs = recover_logs(base, physics, logs, task.drive, settings, practice=task.discard_sign)
+    names = [name_of(source, k) for k, source in enumerate(task.logs, start=1)]
+    signs = recover_logs(base, physics, logs, task.drive, settings, practice=task.discard_sign, names=names)
     return PreparedLogs(signs.logs, signs.logs, task.drive, signs, signs.findings)

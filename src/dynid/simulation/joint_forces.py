@@ -186,36 +186,40 @@ def _rows(term: terms.TermOfJoints, robot: Robot) -> list[int]:
 
 def _with_stribeck(forces: JointForces, term: terms.Stribeck, robot: Robot, levels: Array) -> JointForces:
     """Dry elements whose breakaway level is higher by fst, which comes down over the Stribeck velocity."""
-    before, kinetic = len(forces.kinetic), np.column_stack([levels[:, 0]] * 2)
-    if (levels.sum(axis=1) < 0.0).any():
-        raise InvalidRequestError(f"breakaway friction of {levels.sum(axis=1).min():g} N m cannot be simulated")
-    forces = _with_dry(forces, np.eye(robot.nv)[_rows(term, robot)], kinetic)
-    acting = kinetic.any(axis=1)
-    if levels[~acting, 1].any():
-        raise InvalidRequestError("Stribeck friction fst cannot be simulated where fs is zero; give fs a value")
-    breakaway, stribeck = forces.breakaway.copy(), forces.stribeck.copy()
-    breakaway[before:] += levels[acting, 1:]
-    stribeck[before:] = np.array([parameter.value for parameter in term.nonlinear(robot)])[acting]
-    return forces._replace(breakaway=breakaway, stribeck=stribeck)
+    fs, fst = levels.T
+    if (fs < 0.0).any():
+        raise InvalidRequestError(f"Coulomb friction of {fs.min():g} N m is negative and cannot be simulated")
+    if (fs + fst < 0.0).any():
+        raise InvalidRequestError(f"breakaway friction of {(fs + fst).min():g} N m cannot be simulated")
+    speeds = np.array([parameter.value for parameter in term.nonlinear(robot)])
+    return _with_elements(forces, _rows(term, robot), fs, fs + fst, speeds, np.zeros((len(fs), 6)))
 
 
 def _with_gear(forces: JointForces, term: terms.GearFriction, robot: Robot, values: Array) -> JointForces:
     """Dry elements whose level grows with the torques that meet in a gear, near rest more than at speed."""
     columns = dict(zip(term.symbols, values.T, strict=True))
-    none, count = np.zeros(len(values)), len(values)
+    none = np.zeros(len(values))
     gear = np.column_stack([columns.get(symbol, none) for symbol in term.gains])
     fs, fst = columns["fs"], columns.get("fst", none)
     if (gear < 0.0).any() or (fs < 0.0).any() or (fs + fst < 0.0).any():
         raise InvalidRequestError("friction of loaded gears has a negative parameter and cannot be simulated")
     speeds = np.array([parameter.value for parameter in term.nonlinear(robot)])
+    speeds = speeds if len(speeds) else np.full(len(values), np.inf)
+    return _with_elements(forces, _rows(term, robot), fs, fs + fst, speeds, gear)
+
+
+def _with_elements(
+    forces: JointForces, rows: Sequence[int], kinetic: Array, breakaway: Array, stribeck: Array, gear: Array
+) -> JointForces:
+    """The forces with a dry element at each of some joints, of any level: where it is zero now, it may grow."""
     return forces._replace(
-        direction=np.concatenate([forces.direction, np.eye(robot.nv)[_rows(term, robot)]]),
-        kinetic=np.concatenate([forces.kinetic, np.column_stack([fs, fs])]),
-        breakaway=np.concatenate([forces.breakaway, np.column_stack([fs + fst, fs + fst])]),
-        stribeck=np.concatenate([forces.stribeck, speeds if len(speeds) else np.full(count, np.inf)]),
-        smoothing=np.concatenate([forces.smoothing, none]),
+        direction=np.concatenate([forces.direction, np.eye(len(forces.offset))[rows]]),
+        kinetic=np.concatenate([forces.kinetic, np.column_stack([kinetic, kinetic])]),
+        breakaway=np.concatenate([forces.breakaway, np.column_stack([breakaway, breakaway])]),
+        stribeck=np.concatenate([forces.stribeck, stribeck]),
+        smoothing=np.concatenate([forces.smoothing, np.zeros(len(kinetic))]),
         gear=np.concatenate([forces.gear, gear]),
-        axis=np.concatenate([forces.axis, np.array(_rows(term, robot), dtype=np.int64)]),
+        axis=np.concatenate([forces.axis, np.array(rows, dtype=np.int64)]),
     )
 
 

@@ -159,9 +159,9 @@ def test_a_file_that_is_damaged_or_empty_is_refused_in_one_sentence(tmp_path: Pa
     whole = write_c3d(tmp_path / "w.c3d", short()).read_bytes()
     for k, content in enumerate((b"", b"abc" * 1000, whole[:600], whole[:5000])):
         (tmp_path / f"{k}.c3d").write_bytes(content)
-        with pytest.raises(RecordingError, match=r"no C3D file|cut off|damaged so badly"):
+        with pytest.raises(RecordingError, match=r"no C3D file|cut off|damaged so badly|is empty"):
             dynid.read_capture(tmp_path / f"{k}.c3d")
-    with pytest.raises(RecordingError, match="cannot be read"):
+    with pytest.raises(RecordingError, match="no such file"):
         dynid.read_capture(tmp_path / "none.c3d")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from dynid.estimation.factors.accumulation import Blocks
 from dynid.estimation.factors.factors import Factor, Factors
 from dynid.estimation.factors.lazy_sequences import chained, mapped
+from dynid.estimation.factors.noisy_columns import without_column_noise
 from dynid.estimation.factors.row_forms import TORQUES, RowForm, block_rows
 from dynid.estimation.least_squares import merge_logs
 from dynid.estimation.nonlinear.nonlinear_fit import NonlinearFit
@@ -155,6 +156,9 @@ def reduce_log(
     """
     if form.name == "torque":
         of_torques, blocks = form.blocks(with_probes, log, size)
+        if log.replicas:
+            blocks = without_column_noise(blocks, log, form)
+            of_torques = blocks.factors(0, len(blocks))
         return ReducedLog(of_torques.weighted(log.weight), None, blocks)
     of_torques = TORQUES.factors(with_probes, log.segments, log.processing, log.sampling)
     of_form, blocks = form.blocks(model, log, size)

@@ -18,6 +18,7 @@ from dynid.logs.drive import Transmission, transmission_of
 from dynid.logs.log import Log
 from dynid.logs.processing import signals
 from dynid.logs.processing.automatic import PreparedLog
+from dynid.logs.processing.position_replicas import replicas_of
 from dynid.logs.processing.preparation import findings_on_log, findings_on_samples, stated_processing
 from dynid.logs.processing.states import even_segments, segment_of, step_of
 from dynid.logs.processing.unsigned_choices import chosen_without_signs
@@ -60,6 +61,7 @@ def recover_logs(
     processing: Processing,
     *,
     practice: bool = False,
+    names: Sequence[str] = (),
 ) -> SignedLogs:
     """Recover the signs of what was logged, and process it as usual.
 
@@ -70,6 +72,7 @@ def recover_logs(
         drive: From motors to joints.
         processing: What is done with the signals, once torques have signs.
         practice: Whether the logs have signs, discarded to see whether they are recovered.
+        names: What the logs are called in findings, where there are several.
 
     Raises:
         SignsError: If no sign at all can be determined.
@@ -81,18 +84,26 @@ def recover_logs(
     used = [one for one, _ in chosen]
     signed = with_signs(base, physics, logs, transmission, used, drive.delay, practice=practice)
     prepared = tuple(
-        replace(ready, weight=log.weight, temperature=log.mean_temperature)
-        for ready, log in zip(signed.logs, logs, strict=True)
+        replace(
+            ready,
+            weight=log.weight,
+            temperature=log.mean_temperature,
+            replicas=replicas_of(log, transmission, ready.processing, ready.segments) if _are_coarse(notes) else (),
+        )
+        for ready, log, (_, notes) in zip(signed.logs, logs, chosen, strict=True)
     )
-    noticed = [note for log in logs for note in findings_on_log(log, drive, stated)]
-    noticed += [note for _, notes in chosen for note in notes]
-    on_samples = [
-        note
-        for log, ready in zip(logs, prepared, strict=True)
-        for note in findings_on_samples(log, ready, base.model)
-        if note.code != "torque-constant"
-    ]
-    return replace(signed, logs=prepared, findings=(*noticed, *signed.findings, *on_samples))
+    on_logs, on_samples = list[Finding](), list[Finding]()
+    for k, (log, ready, (_, notes)) in enumerate(zip(logs, prepared, chosen, strict=True)):
+        own = (names[k],) if len(logs) > 1 and k < len(names) else ()
+        on_logs += [replace(note, logs=own) for note in (*findings_on_log(log, drive, stated), *notes)]
+        noticed = findings_on_samples(log, ready, base.model)
+        on_samples += [replace(note, logs=own) for note in noticed if note.code != "torque-constant"]
+    return replace(signed, logs=prepared, findings=(*on_logs, *signed.findings, *on_samples))
+
+
+def _are_coarse(notes: Sequence[Finding]) -> bool:
+    """Whether the steps of positions were found to matter."""
+    return any(note.code == "positions-quantised" for note in notes)
 
 
 def with_signs(

@@ -53,12 +53,15 @@ def commands_among(
         fitting = [one for candidate in own if (one := aligned(candidate)) is not None]
         return min(fitting, key=lambda one: (one.file != position.file, len(one.words)), default=None)
 
+    def is_other(one: Candidate) -> bool:
+        return (one.file, one.columns) != (position.file, position.columns)  # files may call theirs alike
+
     def is_commanded(one: Candidate) -> bool:
-        return one.quality is Quality.COMMANDED and one.columns != position.columns and not one.words & ACTIONS
+        return one.quality is Quality.COMMANDED and is_other(one) and not one.words & ACTIONS
 
     command = best("position", is_commanded)
     if command is None:
-        action = best("position", lambda one: bool(one.words & ACTIONS) and one.columns != position.columns)
+        action = best("position", lambda one: bool(one.words & ACTIONS) and is_other(one))
         command = action if action is not None and _follows(values(action), values(position)) else None
     if command is None:
         return CommandColumns()

@@ -1,6 +1,6 @@
 """Series of logs that one name stands for, such as the episodes of a data set: one table `[[log]]` states them all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,6 +28,16 @@ class Series:
 
     def findings(self) -> tuple[Finding, ...]:
         """What is odd about the series as a whole."""
+        return (*self._on_missing_episodes(), *self._on_rates())
+
+    def _on_missing_episodes(self) -> Iterator[Finding]:
+        data_set = data_set_of(self.files[0]) if self.files else None
+        if data_set is None or data_set.total is None or Path(self.name).resolve() != data_set.folder.resolve():
+            return  # a pattern leaves out what it leaves out
+        if len(self.files) < data_set.total:
+            yield Finding.of("episodes-missing", "log", found=len(self.files), stated=data_set.total)
+
+    def _on_rates(self) -> tuple[Finding, ...]:
         rates = np.array(list(self.rates.values()))
         if not len(rates) or float(np.ptp(rates)) <= guesses.THRESHOLDS.rates_apart * float(np.median(rates)):
             return ()

@@ -76,6 +76,8 @@ class PreparedLog:
             (samples,); None where they were not logged.
         weight: Rows of the log are multiplied with it.
         error_band: Part of the band of its rows that holds their errors: less than one where decimation was chosen.
+        replicas: Its samples with the noise of rounded positions once more, some times over; none where positions are
+            fine.
     """
 
     segments: tuple[Segment, ...]
@@ -87,6 +89,7 @@ class PreparedLog:
     temperature: tuple[Array, Array] | None = None
     weight: float = 1.0
     error_band: float = 1.0
+    replicas: tuple[tuple[Segment, ...], ...] = ()
 
     def applied(self) -> dict[str, Any]:
         """What was done to the log, with lists as JSON has them."""

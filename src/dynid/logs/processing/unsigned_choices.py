@@ -21,7 +21,7 @@ from dynid.logs.processing.spectra import Spectra, spectra_of
 from dynid.logs.processing.states import even_segments, positions_of, segment_of
 from dynid.logs.settings import Processing
 from dynid.logs.timing import check_time
-from dynid.model import DynamicModel
+from dynid.model import DynamicModel, Role
 
 
 def chosen_without_signs(
@@ -47,7 +47,9 @@ def chosen_without_signs(
     if "lowpass" in free and (cutoff := _cutoff(spectra, rate)) is not None:
         processing, notes = _with_cutoff(pieces, transmission, processing, free, spectra, cutoff, rate)
     q = positions_of(max(pieces, key=len), transmission)
-    steps = finding_on_steps(tuple(model.row_names), q, spectra, processing.lowpass, rate)
+    has_motor_inertia = any(parameter.role is Role.ARMATURE for parameter in model.parameters)
+    names = tuple(model.row_names)
+    steps = finding_on_steps(names, q, spectra, processing.lowpass, rate, has_motor_inertia=has_motor_inertia)
     return processing, [*notes, *([] if steps is None else [steps])]
 
 

@@ -16,6 +16,9 @@ from dynid.logs.readers.source import RecordingError
 
 INFO = Path("meta") / "info.json"
 
+FIRST_VERSION = Path("meta_data") / "info.json"
+"""Where data sets before version 2 describe themselves."""
+
 MOST_BYTES = 10_000_000
 """Bytes that `meta/info.json` may have: those that LeRobot writes have some thousand."""
 
@@ -39,6 +42,7 @@ class DataSet:
         names: What the entries of each feature are called, by feature; without those that have no names.
         features: All features that it states.
         is_packed: Whether its files hold several episodes.
+        total: Number of episodes that it states; None where it states none.
     """
 
     folder: Path
@@ -47,6 +51,7 @@ class DataSet:
     names: Mapping[str, tuple[str, ...]]
     features: frozenset[str]
     is_packed: bool
+    total: int | None = None
 
     def files(self) -> list[Path]:
         """The files of its episodes.
@@ -68,6 +73,8 @@ def data_set_at(folder: Path) -> DataSet | None:
         RecordingError: If its `meta/info.json` cannot be read, or its version is not read.
     """
     path = folder / INFO
+    if (folder / FIRST_VERSION).is_file():
+        raise _too_old(folder, "1")
     if not path.is_file():
         return None
     info = _info(path)
@@ -75,14 +82,20 @@ def data_set_at(folder: Path) -> DataSet | None:
     if not isinstance(version, str):
         return None
     if version.startswith("v1"):
-        problem = f"this is a LeRobot data set of version {version[:20]}, and those from v2.0 on are read"
-        raise RecordingError(folder, f"{problem}; convert it with the script of LeRobot")
+        raise _too_old(folder, version[:20])
     features = info.get("features")
     features = features if isinstance(features, dict) else {}
     names = {str(key): own for key, feature in features.items() if (own := _names(feature))}
     template = info.get("data_path")
     is_packed = EPISODES not in template if isinstance(template, str) else not version.startswith("v2")
-    return DataSet(folder, version, _rate(info.get("fps")), names, frozenset(map(str, features)), is_packed)
+    total = info.get("total_episodes")
+    total = total if isinstance(total, int) and not isinstance(total, bool) and 0 < total < 1e9 else None
+    return DataSet(folder, version, _rate(info.get("fps")), names, frozenset(map(str, features)), is_packed, total)
+
+
+def _too_old(folder: Path, version: str) -> RecordingError:
+    problem = f"this is a LeRobot data set of version {version}, and those from v2.0 on are read"
+    return RecordingError(folder, f"{problem}; convert it with the script of LeRobot")
 
 
 def _rate(value: Any) -> float | None:
