@@ -96,9 +96,9 @@ def alarm_words(case: ElbowCase, draws: Sequence[Draw]) -> str:
     ratio = np.exp(np.mean(np.log(rms[0] / rms[1])))
     return (
         f"{case.name}, {len(draws)} draws: {sum(count == 0 for count in counts)} of {len(counts)} motions of ten "
-        f"minutes without contacts gave no alarm; {sum(counts)} alarms in {minutes:.0f} minutes, and {expected:.1f} at "
-        f"the stated rate. Residuals without contacts are {ratio:.2f} times those of the real log (geometric mean over "
-        "joints)."
+        f"minutes without contacts gave no alarm; alarms in {minutes:.0f} minutes: {sum(counts)}, and {expected:.1f} "
+        f"at the stated rate. Residuals without contacts are {ratio:.2f} times those of the real log (geometric mean "
+        "over joints)."
     )
 
 
