@@ -261,10 +261,10 @@ def main() -> None:
 
 
 HEAD = (
-    "| what is known before | total mass [%] | force [N]: table, identified | better by | by exact markers "
+    "| what is known before | draws | total mass [%] | force [N]: table, identified | better by | by exact markers "
     "| better by "
     "| moment [N m]: table, identified | better by | by exact markers | better by |",
-    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
 )
 
 
@@ -287,7 +287,7 @@ def line(case: Case, found: Sequence[Figures]) -> str:
         for before, after in (errors[:, :2].T, errors[:, 2:].T):
             cells.append(f"{np.median(before):.2f}, {np.median(after):.2f}")
             cells.append(f"{np.median(before / after):.1f} ({(before / after).min():.1f})")
-    return f"| {case.title} | {' | '.join(cells)} |"
+    return f"| {case.title} | {len(found)} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":
