@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 from tests.datasets import ROOT, example
+from tests.public_logs import so101_voltage
 
 import dynid
 from benchmarks.marked_tables import with_table
-from dynid.arrays import Array
 from dynid.experiment import read_experiment
 from dynid.logs import read_source
 
@@ -29,9 +29,6 @@ PAGE = ROOT / "docs/low_cost_arms.md"
 
 LIFTED = ("shoulder_lift", "elbow_flex", "wrist_flex")
 """Joints that gravity loads."""
-
-DUTY, NO_LOAD = 2.66, 5.45
-"""Duty cycle per radian and no-load speed [rad/s] of the servos, as `examples/so101.toml` states them."""
 
 TINY = 1e-9
 """Speed [rad/s] that has the sign of friction and nothing else."""
@@ -93,18 +90,10 @@ class SignsOfJoint:
     agree: float
 
 
-def voltages(log: dynid.Log, beside: dynid.Log) -> Array:
-    """Duty cycles of the servos less back-EMF, from commands, shape (samples, joints)."""
-    command = beside.position_command
-    assert command is not None
-    at = np.column_stack([np.interp(log.time, beside.time, column) for column in command.T])
-    return DUTY * (at - log.position) - np.gradient(log.position, log.time, axis=0) / NO_LOAD
-
-
 def signs_of(result: dynid.Result) -> dict[str, SignsOfJoint]:
     """How the signs of each joint were recovered."""
-    logs, beside = logs_of("so101_unsigned"), logs_of("so101")
-    drives = [voltages(*both) for both in zip(logs, beside, strict=True)]
+    logs = logs_of("so101_unsigned")
+    drives = [so101_voltage(log.source[0].parent, log.time, log.position) for log in logs]
     joints = [joint.name for joint in result.robot.independent_joints]
     segments = result.record.signs or ()
     first = min(segment.log for segment in segments)
