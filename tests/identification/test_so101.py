@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 
 import dynid
+from dynid.experiment import read_experiment
+from dynid.identification.log_reading import names_of
 from tests.datasets import example, needs_logs
 from tests.public_logs import so101_log, so101_voltage
 
@@ -50,3 +52,10 @@ def test_sure_signs_of_currents_are_those_of_the_commanded_voltage(tmp_path: Pat
     assert result.record.sign_recovery is not None
     assert result.record.sign_recovery.sure > 0.4
     assert "positions-quantised" in {finding.code for finding in result.findings}
+
+
+def test_logs_whose_files_are_called_alike_have_their_folders_in_their_names() -> None:
+    logs = read_experiment(example("so101_unsigned")).logs
+    motions = ("chirp_sweep", "friction_gravity", "large_amplitude", "multisine", "single_joint_elbow")
+    assert names_of(logs) == [f"{motion}/state_motor.csv" for motion in motions]
+    assert names_of(logs[:1]) == ["state_motor.csv"]
