@@ -22,7 +22,8 @@ def shortened(name: str, folder: Path, old: str, motion: str) -> Path:
     end = others[-1].partition("[control]") if others else first.partition("[control]")
     path = folder / f"{name}.toml"
     log = first.partition("[control]")[0].replace(old, motion)
-    path.write_text(f"{head}[[log]]{log}{end[1]}{end[2]}", encoding="utf-8")
+    rest = end[2].replace("bias = false", "bias = false\ndelay = 0.0")  # estimating it takes most of the time
+    path.write_text(f"{head}[[log]]{log}{end[1]}{rest}", encoding="utf-8")
     return path
 
 
