@@ -37,7 +37,7 @@ print(used.ru_utime + used.ru_stime, used.ru_maxrss)
 
 def command(*arguments: object) -> str:
     """Seconds of all processors that a command takes, and the memory of its largest process, in words."""
-    done = subprocess.run([sys.executable, "-c", MEASURED, *map(str, arguments)], capture_output=True, check=True)
+    done = subprocess.run([sys.executable, "-c", MEASURED, *map(str, arguments)], stdout=subprocess.PIPE, check=True)
     seconds, memory = map(float, done.stdout.split())
     return f"{seconds:.0f} s, {memory / 1024.0:.0f} MB"
 

@@ -66,3 +66,22 @@ def so101_log(folder: Path) -> Log:
         for key in ("positions", "velocities", "torques")
     )
     return Log(time=1e-6 * table["timestamp"].to_numpy(), position=q, torque=torque, velocity=v, name=folder.name)
+
+
+def so101_voltage(folder: Path, time: Array, position: Array) -> Array:
+    """Duty cycle of the SO-101's servos less back-EMF, from its commands, up to one factor.
+
+    Args:
+        folder: Of a motion.
+        time: Stamps [s], shape (samples,).
+        position: Measured positions [rad], shape (samples, joints), of the first joints.
+    """
+    table = pl.read_csv(folder / "control.csv")
+    stamps = 1e-6 * table["timestamp"].to_numpy()
+    commands = np.array([json.loads(cell) for cell in table["positions"]], dtype=float).T[: position.shape[1]]
+    at = np.column_stack([np.interp(time, stamps, command) for command in commands])
+    return SO101_GAIN * (at - position) - np.gradient(position, time, axis=0) / SO101_SPEED
+
+
+SO101_GAIN, SO101_SPEED = 2.66, 5.45
+"""Duty cycle per radian and no-load speed [rad/s] of the servos, as `examples/so101.toml` states them."""

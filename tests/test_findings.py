@@ -218,3 +218,16 @@ def test_findings_that_say_the_same_of_several_logs_are_one_with_the_range_of_th
     assert "2 % to 11 %" in first.text or "2% to 11%" in first.text
     assert last is other
     assert Finding.from_dict(named[0].to_dict()) == named[0]
+
+
+@pytest.mark.parametrize(
+    ("others", "shown"), [([0.2, 0.5], "0.1 to 0.2, 0.5 rad/s"), ([0.2, 0.5, 0.7], "0.1, 0.5, 0.2, 0.7 rad/s")]
+)
+def test_numbers_of_joints_of_several_logs_stay_numbers(others: list[float], shown: str) -> None:
+    code, thresholds = "processing-velocity-threshold", ([0.1, 0.5], others)
+    found = [
+        replace(Finding.of(code, "logs", thresholds=each, share=0.01), logs=(f"{k}.csv",))
+        for k, each in enumerate(thresholds)
+    ]
+    (one,) = grouped(found)
+    assert one.text.startswith(shown)

@@ -178,15 +178,21 @@ def _common_subject(finding: Finding) -> str:
     return dict.fromkeys(finding.logs, "logs").get(finding.subject, finding.subject)
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _together(values: Sequence[Any]) -> Any:
     """One value for those of several findings: the range of numbers, all names, each entry of mappings."""
     if all(isinstance(value, Mapping) for value in values):
         names = dict.fromkeys(name for value in values for name in value)
         return {name: _together([value[name] for value in values if name in value]) for name in names}
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+    if all(map(_is_number, values)):
         return values[0] if len(set(values)) == 1 else Range(min(values), max(values))
     if all(isinstance(value, Sequence) and not isinstance(value, str) for value in values):
-        return list(dict.fromkeys(str(each) for value in values for each in value))
+        if len(set(map(len, values))) == 1 and all(_is_number(each) for value in values for each in value):
+            return [_together(each) for each in zip(*values, strict=True)]  # one number a joint
+        return list(dict.fromkeys(each if _is_number(each) else str(each) for value in values for each in value))
     distinct = list(dict.fromkeys(map(str, values)))
     more = ", ..." if len(distinct) > NAMED_LOGS else ""
     return values[0] if len(distinct) == 1 else ", ".join(distinct[:NAMED_LOGS]) + more

@@ -18,7 +18,7 @@ from dynid.identification.command_fit import Fitted, fit_commands
 from dynid.identification.command_validation import rollout_record
 from dynid.identification.commanded_robot import CommandedRobot, at_speeds
 from dynid.identification.law_logs import stretches_of_log, with_law
-from dynid.identification.log_reading import name_of, of_log, prepared_logs, read
+from dynid.identification.log_reading import names_of, of_log, prepared_logs, read
 from dynid.identification.noticed import ON_MOTION, each_once
 from dynid.identification.pipeline import Estimated, Reducing, estimated, record_of
 from dynid.identification.records import (
@@ -71,7 +71,7 @@ def identify_commanded(
     for k, source in enumerate(task.logs, start=1):
         progress(f"Reading log {k} of {len(task.logs)}")
         logs.append(read(source, robot, progress, task.drive, AS_IT_IS))
-    names = [name_of(source, k) for k, source in enumerate(task.logs, start=1)]
+    names = names_of(task.logs)
     notes = [note for log, name in zip(logs, names, strict=True) for note in of_log(log.findings, name, len(logs))]
     logs, names = _stretched(logs, names)
     notes += findings_on_commands(logs, robot)

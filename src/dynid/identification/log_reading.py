@@ -1,5 +1,6 @@
 """From a task to logs that are ready for its model, with signs where they had none."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -77,6 +78,7 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
     model, drive = base.model, task.drive
     logs, held, logged = list[PreparedLog](), 0, list[Log | StoredLog]()
     findings: list[Finding] = []
+    names = names_of(task.logs)
     for k, source in enumerate(task.logs, start=1):
         progress(f"Reading log {k} of {len(task.logs)}")
         log = read_any_length(source, model.robot, progress, drive, task.processing)
@@ -88,7 +90,7 @@ def prepared_logs(task: Task, base: BaseParameters, progress: Progress) -> Prepa
         if not task.is_least_squares:
             logged.append(log)
         del log
-        findings += of_log(ready.findings, name_of(source, k), len(task.logs))
+        findings += of_log(ready.findings, names[k - 1], len(task.logs))
         logs.append(ready)
         held += ready.samples
         if held > SAMPLE_SAMPLES:
@@ -129,6 +131,23 @@ def name_of(source: Log | LogSource, number: int) -> str:
     if isinstance(source, LogSource):
         return source.name or Path(source.position.file).name
     return source.name or (source.source[0].name if source.source else f"log {number}")
+
+
+def names_of(sources: Sequence[Log | LogSource]) -> list[str]:
+    """What logs are called; files that are called alike by their folders, too: `multisine/state_motor.csv`."""
+    names = [name_of(source, k) for k, source in enumerate(sources, start=1)]
+    counts = Counter(names)
+    folders = [_folder_of(source) if counts[name] > 1 else "" for source, name in zip(sources, names, strict=True)]
+    return [f"{folder}/{name}" if folder else name for folder, name in zip(folders, names, strict=True)]
+
+
+def _folder_of(source: Log | LogSource) -> str:
+    """The folder of a log that is called as its file; empty where it has a name of its own, or no file."""
+    if source.name:
+        return ""
+    if isinstance(source, LogSource):
+        return Path(source.position.file).parent.name
+    return source.source[0].parent.name if source.source else ""
 
 
 def of_log(findings: Sequence[Finding], name: str, count: int) -> tuple[Finding, ...]:
@@ -195,6 +214,6 @@ def _with_signs(task: Task, base: BaseParameters, progress: Progress) -> Prepare
     logs = [read(source, base.model.robot, progress, task.drive, settings) for source in task.logs]
     progress("Recovering signs")
     physics = physics_of(task.physical, base.model, task.reference)
-    names = [name_of(source, k) for k, source in enumerate(task.logs, start=1)]
+    names = names_of(task.logs)
     signs = recover_logs(base, physics, logs, task.drive, settings, practice=task.discard_sign, names=names)
     return PreparedLogs(signs.logs, signs.logs, task.drive, signs, signs.findings)

@@ -20,7 +20,7 @@ from dynid.estimation import (
 from dynid.findings import Finding
 from dynid.identification.factor_cache import HELD
 from dynid.identification.log_factors import Reduction
-from dynid.identification.log_reading import PreparedLogs, name_of, of_log, read_any_length
+from dynid.identification.log_reading import PreparedLogs, name_of, names_of, of_log, read_any_length
 from dynid.identification.reduced_tasks import reduce_all
 from dynid.identification.task import Task
 from dynid.identification.workers import LogFailedError, Workers
@@ -109,7 +109,7 @@ def reduced_by_log(
     rows = sum(lengths[k] // form.samples_a_row(log.processing, log.sampling) for k, log in ready.items())
     size = max(1, -(-rows * len(task.logs) // (len(ready) * TIME_BLOCKS)))
     reduction = Reduction(nonlinear.linear.model, preparing, read_logs.drive, task.processing, form, size)
-    names = [name_of(source, k) for k, source in enumerate(task.logs, start=1)]
+    names = names_of(task.logs)
     whole = {k: log for k, log in ready.items() if lengths[k] == log.samples}  # others are stretches of long logs
     here = {} if workers.is_asked and len(ready) == len(task.logs) else whole
     done = reduce_all(task.logs, names, reduction, workers, here, read_logs.failed, progress)

@@ -37,6 +37,11 @@ class CoarsePositionThresholds:
     turned round. Calibrated on the arms of `benchmarks/servo_arm.py`, on draws that its table does not have: with none,
     friction comes out 10 to 20 % wrong; with half of it, Coulomb friction is off by 1.4 to 2 standard deviations."""
 
+    most_turning: float = 1.0 / 3.0
+    """Share of the rows of a joint in motion that may be left out as near to a reversal: fast motions of small reach
+    are near one all the time. By judgement; more would leave the public logs of the SO-101 without most of their
+    motion, and the simulated arms of `benchmarks/servo_arm.py` have a fifth at most."""
+
 
 THRESHOLDS = CoarsePositionThresholds()
 
@@ -64,7 +69,11 @@ def turning_speeds(velocity: Array, rate: float, cutoff: float) -> Array:
     moving = size > 0.1 * np.quantile(size, 0.999, axis=0)
     squares = np.where(moving, (np.gradient(velocity, axis=0) * rate) ** 2, 0.0).sum(axis=0)
     acceleration = np.sqrt(squares / np.maximum(moving.sum(axis=0), 1))
-    return acceleration * THRESHOLDS.turning / cutoff
+    slowest = [
+        np.quantile(column[own], THRESHOLDS.most_turning) if own.any() else 0.0
+        for column, own in zip(size.T, moving.T, strict=True)
+    ]
+    return np.minimum(acceleration * THRESHOLDS.turning / cutoff, slowest)
 
 
 def finding_on_steps(
