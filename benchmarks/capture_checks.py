@@ -159,7 +159,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the table to docs/captures.md")
     given = parser.parse_args()
     cases = [recording(seed) for seed in range(given.first, given.first + given.count)]
-    lines = list(HEAD)
+    lines: list[str] = [*HEAD]
     for name, (make, code) in MISTAKES.items():
         named = other = right = 0
         for seed, (robot, good) in enumerate(cases):

@@ -100,6 +100,7 @@ def test_moments_in_another_unit_are_found_by_the_centre_of_pressure() -> None:
 
 def test_pressure_beside_a_plate_is_named() -> None:
     first, _ = captured().noisy().plates
+    assert first.corners is not None
     far = first.corners.mean(axis=0) + 0.2 * (first.corners - first.corners.mean(axis=0))
     _, findings = mended_plates([replace(first, corners=far)])
     assert codes(findings) == ["plate-pressure-beside"]
