@@ -154,7 +154,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", nargs="?", type=int, default=4, help="captures")
     parser.add_argument(
-        "--first", type=int, default=100, help="number of the first; thresholds come from those below 100"
+        "--first", type=int, default=200, help="number of the first; thresholds come from those below 200"
     )
     parser.add_argument("--write", action="store_true", help="write the table to docs/captures.md")
     given = parser.parse_args()
