@@ -4,18 +4,20 @@ Simulated persons of women's and men's tables move on two force plates. Their se
 at random, their markers 10 mm away from its in each direction and 1 mm noisy, their plates 1 N and 0.3 N m noisy. Each
 mistake is made in each capture.
 
-    python -m benchmarks.capture_checks 10
+    python -m benchmarks.capture_checks 10 [--write]
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from tests.captured_bodies import captured
 
+from benchmarks.marked_tables import with_table
 from dynid import Capture, Robot, human
 from dynid.findings import Finding
 from dynid.logs.captures import of_robot
@@ -145,9 +147,19 @@ def findings_on(robot: Robot, capture: Capture) -> tuple[Capture, list[Finding]]
     return fitted, [*notes, *found.findings, *others]
 
 
-def main(count: int) -> None:
-    cases = [recording(seed) for seed in range(count)]
-    print(f"{count} captures")
+HEAD = ("| mistake | named | other findings | markers right afterwards |", "| --- | --- | --- | --- |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("count", nargs="?", type=int, default=4, help="captures")
+    parser.add_argument(
+        "--first", type=int, default=100, help="number of the first; thresholds come from those below 100"
+    )
+    parser.add_argument("--write", action="store_true", help="write the table to docs/captures.md")
+    given = parser.parse_args()
+    cases = [recording(seed) for seed in range(given.first, given.first + given.count)]
+    lines: list[str] = [*HEAD]
     for name, (make, code) in MISTAKES.items():
         named = other = right = 0
         for seed, (robot, good) in enumerate(cases):
@@ -157,8 +169,14 @@ def main(count: int) -> None:
             named += code in codes
             other += bool(set(codes) - {code, "marker-gaps-filled", "marker-gaps-left"})
             right += bool(np.nanmax(np.abs(found.markers - good.markers)) < 0.03)
-        print(f"  {name:38} named {named:3d}  other findings {other:3d}  markers right afterwards {right:3d}")
+        counts = (f"{n} of {given.count}" if n else "none" for n in (named, other, right))
+        lines.append(f"| {name} | {' | '.join(counts)} |")
+        print(lines[-1], flush=True)
+    if given.write:
+        page = Path("docs/captures.md")
+        written = with_table(page.read_text(encoding="utf-8"), "capture_checks", "\n".join(lines))
+        page.write_text(written, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 4)
+    main()

@@ -1,12 +1,11 @@
-"""Alarms of streams: false ones, payloads and rising friction, over simulated draws and a real robot's logs.
+"""Alarms of streams: false ones, payloads and rising friction, over simulated draws.
 
-    python -m benchmarks.stream_changes --draws 6 --out docs/stream.md
-    DYNID_DATASETS=... python -m benchmarks.stream_changes --draws 0 --real --out docs/stream.md
+    DYNID_DATASETS=... python -m benchmarks.stream_changes --draws 6 --out docs/stream.md
 
-Thresholds were calibrated on draws 0 to 5 of a Panda and a UR5; draws from 100 on, and the other robots, show them.
+Thresholds were calibrated on draws 0 to 5 of a Panda and a UR5; draws from 300 on, and the other robots, show them.
 The simulated torques have white noise, errors of two correlation times, ripple over positions and Stribeck friction,
-none of which the model has. `surrogate` draws take the errors that the model leaves on the real log of a Panda, with
-the same spectra and random phases.
+none of which the model has. `surrogate` draws take the errors that the model leaves on the real logs of robots, with
+the same spectra and random phases; logs themselves are those of `benchmarks/stream_real.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy.signal import lfilter
+from tests.references import example_robot_file
 
 import dynid
 from benchmarks.marked_tables import with_table
@@ -28,7 +28,14 @@ from dynid.model import DynamicModel, random_states
 from dynid.robot import inertia
 
 TERMS = ["viscous", "coulomb", "armature", "offset"]
-ROBOTS = ("panda", "ur5", "spatial_3r")
+CALIBRATED = ("panda", "ur5")
+SHOWN = ("panda", "ur5", "spatial_3r", "xarm7", "kinova", "tiago_no_hand")
+SURROGATES = ("panda", "ur10", "ur10e")
+"""Robots by what their draws are for: built in, or files of `example-robot-data`; the last are of the real logs."""
+
+LOCKED = ["head_1_joint", "head_2_joint", "wheel_left_joint", "wheel_right_joint"]
+"""Joints of TIAGo that stay: its arm moves, on a lift."""
+
 RATE = 200.0
 QUIET, AFTER = 640.0, 30.0
 """Length of recordings without a change, and of the part after one [s]."""
@@ -38,6 +45,9 @@ BEFORE = 100.0
 
 MASS, FRICTION, RISE = 1.0, 1.5, 10.0
 """The payload [kg], what friction is multiplied with, and how long it rises [s]."""
+
+PICKS, HELD = 6, 12.0
+"""How often a payload is picked up and put down, and for how long it is held, and not [s]."""
 
 Errors = Callable[[np.random.Generator, Array, Array], Array]
 
@@ -90,12 +100,12 @@ def simulated_errors(model: DynamicModel) -> Errors:
     return draw
 
 
-def surrogate_errors() -> Errors:
-    """Errors of the real Panda: the spectra of what its model leaves of its log, with random phases."""
+def surrogate_of(name: str) -> tuple[DynamicModel, Errors]:
+    """A robot of the real logs, with errors that have the spectra of what its model leaves, and random phases."""
     from tests.real_logs import real_log
 
-    log = real_log("panda").training
-    result = dynid.identify("builtin:panda", [log], terms=["viscous", "coulomb", "offset"])
+    log = real_log(name)
+    result = dynid.identify(log.robot, [log.training], terms=list(log.experiment.terms), drive=log.experiment.drive)
     (replay,) = result.replays()
     rate = replay.segments[0].rate
     left = np.concatenate([segment.measured - segment.predicted for segment in replay.segments])
@@ -111,7 +121,7 @@ def surrogate_errors() -> Errors:
         phases = np.exp(2j * np.pi * rng.uniform(size=density.shape))
         return np.fft.irfft(density * phases, len(q), axis=0)
 
-    return draw
+    return DynamicModel(log.robot, TERMS), draw
 
 
 @dataclass
@@ -191,9 +201,7 @@ def study(model: DynamicModel, draws: Sequence[int], errors_of: Errors) -> Score
             delay = late[0].seconds - BEFORE if late else np.inf
             if joint is None:
                 score.payloads.append(delay)
-                score.held += (
-                    bool(late) and late[0].cause == "payload" and late[0].interval[0] <= MASS <= late[0].interval[1]
-                )
+                score.held += bool(late) and late[0].cause == "payload" and _holds(late[0].interval)
             else:
                 place = model.robot.axes[joint].name
                 score.frictions.append(delay)
@@ -208,102 +216,79 @@ HEAD = [
 ]
 
 
+def model_of(name: str) -> DynamicModel:
+    """The model of a robot."""
+    if name in ("panda", "ur5", "spatial_3r"):
+        return DynamicModel(f"builtin:{name}", TERMS)
+    return DynamicModel(
+        dynid.load_robot(example_robot_file(f"{name}.urdf"), lock=LOCKED if name.startswith("tiago") else ()), TERMS
+    )
+
+
 def simulated_table(count: int) -> str:
     """The table of simulated draws."""
     lines = list(HEAD)
-    for name in ROBOTS:
-        model = DynamicModel(f"builtin:{name}", TERMS)
-        for first, what in ((0, "calibrated"), (100, "shown")):
-            if first == 0 and name not in ROBOTS[:2]:
-                continue
-            draws = range(first, first + count)
-            score = study(model, draws, simulated_errors(model))
-            lines.append(score.row(name, f"{first} to {first + count - 1}, {what}"))
-            print(lines[-1], flush=True)
-    if os.environ.get("DYNID_DATASETS"):
-        model = DynamicModel("builtin:panda", TERMS)
-        score = study(model, range(200, 200 + count), surrogate_errors())
-        lines.append(score.row("panda, errors of its real log", f"200 to {199 + count}, surrogates, shown"))
+
+    def add(name: str, model: DynamicModel, draws: range, what: str, errors: Errors) -> None:
+        lines.append(study(model, draws, errors).row(name, f"{draws[0]} to {draws[-1]}, {what}"))
         print(lines[-1], flush=True)
+
+    for first, names, what in ((0, CALIBRATED, "calibrated"), (300, SHOWN, "shown")):
+        for name in names:
+            model = model_of(name)
+            add(name, model, range(first, first + count), what, simulated_errors(model))
+    if os.environ.get("DYNID_DATASETS"):
+        for name in SURROGATES:
+            model, errors = surrogate_of(name)
+            add(f"{name}, errors of its real log", model, range(400, 400 + count), "surrogates, shown", errors)
     return "\n".join(lines)
 
 
-def ur10e_signals(name: str, rows: tuple[int, int]) -> tuple[Array, Array, Array]:
-    """Time, positions and torques at the joints of a real log of the UR10e."""
-    from tests.real_logs import FOLDER
-
-    from dynid.experiment.reading import read_experiment
-    from dynid.logs import read_source, transmission_of
-
-    experiment = read_experiment(FOLDER / "ur10e.toml")
-    robot, source = dynid.load_robot(experiment.robot), experiment.log[0]
-    file = Path(os.environ["DYNID_DATASETS"]) / "ur10e" / f"{name}.csv"
-    parts = {
-        key: getattr(source, key).model_copy(update={"file": file})
-        for key in ("time", "position", "velocity", "torque")
-    }
-    log = read_source(source.model_copy(update={"name": name, "rows": rows, **parts}), robot, drive=experiment.drive)
-    drive = transmission_of(experiment.drive, robot)
-    return log.time - log.time[0], drive.joint_positions(log.position), drive.joint_torques(log.torque)
-
-
-UR10E = {"motion_50s": (195, 4966), "motion_50s_load": (308, 5071), "point_to_point": (699, 4200)}
-"""Rows of the real logs in which the robot moves; the load weighs 2.805 kg."""
-
-SEQUENCES = (
-    ("motion_50s", "point_to_point"),
-    ("point_to_point", "motion_50s"),
-    ("motion_50s", "motion_50s_load"),
-    ("point_to_point", "motion_50s_load"),
-    ("motion_50s_load", "motion_50s"),
-)
+def picking_row(name: str, draws: Sequence[int]) -> str:
+    """A row of the table of payloads that come and go."""
+    model, delays, named, more = model_of(name), [], 0, 0
+    for draw in draws:
+        rng = np.random.default_rng(draw)
+        p = truth(model, rng)
+        t, q, v, a = motion(rng, BEFORE + 2 * PICKS * HELD, model.row_count)
+        loaded = ((t >= BEFORE) & ((t - BEFORE) // HELD % 2 == 0))[:, None]
+        new = changed(model, p, rng, None)
+        tau = np.where(loaded, model.inverse_dynamics(q, v, a, new), model.inverse_dynamics(q, v, a, p))
+        alarms = streamed(model, (t, q, v, a, tau), simulated_errors(model)(rng, q, v)).alarms
+        for k in range(2 * PICKS):
+            begin = BEFORE + k * HELD
+            own = [alarm for alarm in alarms if begin <= alarm.seconds < begin + HELD]
+            delays.append(own[0].seconds - begin if own else np.inf)
+            sign = 1.0 if k % 2 == 0 else -1.0
+            named += bool(own) and own[0].cause == "payload" and abs(sign * own[0].change - MASS) < 0.2 * MASS
+            more += max(len(own) - 1, 0)
+    within = sum(delay <= 1.0 for delay in delays)
+    n = len(delays)
+    return f"| {name} | {within} of {n} | {_delays(delays)} | {named} of {n} | {more} |"
 
 
-def real_table() -> str:
-    """The table of the real UR10e: logs one after the other, with a load that comes or goes between them."""
-    from tests.real_logs import real_log
-
-    log = real_log("ur10e")
-    experiment = log.experiment
-    result = dynid.identify(log.robot, [log.training], terms=list(experiment.terms), drive=experiment.drive)
-    thresholds = dynid.ChangeThresholds(learning=20.0)
-    lines = ["| from | logs | changes at [s] | alarms |", "| --- | --- | --- | --- |"]
-    for sequence in SEQUENCES:
-        for start in ("result", "robot"):
-            stream = dynid.Stream(
-                result if start == "result" else result.model,
-                changes=thresholds,
-                causal_filter=dynid.CausalFilter(cutoff=8.0, rows=4.0),
-            )
-            begin = at = 0.0
-            for name in sequence:
-                t, q, tau = ur10e_signals(name, UR10E[name])
-                at, begin = begin, begin + float(t[-1]) + 1.0
-                stream.update(t + at, q, tau)
-            loads = {"load" in name for name in sequence}
-            said = "; ".join(str(alarm) for alarm in stream.alarms) or "none"
-            lines.append(
-                f"| {start} | {', then '.join(sequence)} | {f'{at:.1f}' if len(loads) > 1 else 'none'} | {said} |"
-            )
-            print(lines[-1], flush=True)
+def picking_table() -> str:
+    """The table of payloads that come and go."""
+    lines = [
+        "| robot | noticed within 1 s | delay, median / largest [s] | payload, within 20 % | further alarms |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name in ("panda", "ur5", "xarm7"):
+        lines.append(picking_row(name, range(600, 603)))
+        print(lines[-1], flush=True)
     return "\n".join(lines)
 
 
 def main() -> None:
     """Print the tables, or write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=6, help="draws of each robot; 0 for none")
-    parser.add_argument("--real", action="store_true", help="replay the real logs of the UR10e")
+    parser.add_argument("--draws", type=int, default=6, help="draws of each robot")
     parser.add_argument("--out", type=Path, help="Markdown file whose tables are replaced")
     options = parser.parse_args()
-    tables = {}
-    if options.draws:
-        tables["stream changes"] = simulated_table(options.draws)
-    if options.real:
-        tables["stream real"] = real_table()
+    tables = {"stream picking": picking_table(), "stream changes": simulated_table(options.draws)}
     if options.out is not None:
-        for name, table in tables.items():
-            options.out.write_text(with_table(options.out.read_text(), name, table))
+        for name, found in tables.items():
+            options.out.write_text(with_table(options.out.read_text(), name, found))
 
 
 if __name__ == "__main__":

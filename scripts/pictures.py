@@ -2,8 +2,8 @@
 
 Screenshots in headless Chromium of what `dynid demo` wrote: the parts of the report that a reader recognises at a
 glance (heading, verdict, one joint's torques, a link against the robot file), the limits of the exciting trajectory,
-the space that it sweeps, and the viewer. Colours are reduced to a palette, so that pictures stay small. Needs
-Playwright, Pillow, viser and Chromium.
+the space that it sweeps, the external torques of contacts that are put into its held-out log, and the viewer. Colours
+are reduced to a palette, so that pictures stay small. Needs Playwright, Pillow, viser and Chromium.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,10 @@ nav, footer, .modebar, .hint, section h2, .space, .space + h3 { display: none !i
 """
 SWEPT = """
 nav, footer, header, .modebar, .hint, section h2, section > :not(.space), #expected { display: none !important }
+.columns, main { display: block; max-width: none }
+"""
+CONTACTS = """
+nav, footer, .sub, .modebar, .hint, .findings, #load, #thresholds, section h2 { display: none !important }
 .columns, main { display: block; max-width: none }
 """
 DRAWN = "[...document.querySelectorAll('.plot')].every((p) => p.querySelector('.main-svg'))"
@@ -71,6 +76,25 @@ def swept(page: Any, demo: Path) -> None:
     page.wait_for_selector("#plot-trajectory-1-clearance .main-svg")
 
 
+def contacts(page: Any, demo: Path) -> None:
+    """Two contacts, of 0.3 s and 0.7 s, in the held-out log."""
+    import dynid
+
+    result = dynid.load_result(demo / "result")
+    log = dynid.read_log(demo / "validation.csv", result.robot)
+    torque, since = log.torque.copy(), log.time - log.time[0]
+    for begin, end, pushed in ((3.0, 3.3, (0.0, 6.0, 3.0)), (6.4, 7.1, (-5.0, 4.0, 1.0))):
+        torque[(since >= begin) & (since < end), :3] -= pushed
+    seen = result.observe(replace(log, torque=torque, name="validation.csv"), false_alarms_per_minute=5.0)
+    seen.report(demo / "contacts.html", overwrite=True)
+    page.set_viewport_size({"width": WIDTH, "height": 940})
+    style = f"const s = document.createElement('style'); s.textContent = `{CONTACTS}`; document.head.append(s)"
+    ready = f"document.addEventListener('DOMContentLoaded', () => {{ {style} }})"
+    page.add_init_script(ready)  # before figures take their widths
+    page.goto((demo / "contacts.html").resolve().as_uri())
+    page.wait_for_selector(".plot .main-svg")
+
+
 def viewer(page: Any, _demo: Path) -> None:
     """The robot in 3D."""
     page.set_viewport_size({"width": WIDTH, "height": 620})
@@ -89,6 +113,7 @@ PICTURES: dict[str, tuple[Callable[[Any, Path], None], bool]] = {
     "report": (report, True),
     "excitation": (excitation, False),
     "swept": (swept, True),
+    "contacts": (contacts, False),
     "viewer": (viewer, False),
 }
 """Pictures by name: what opens the page, and whether all of it is shown."""

@@ -26,6 +26,14 @@ ARGUMENTS = [
 ]
 WIDTHS = {"desktop": (1280, 900), "phone": (390, 844)}
 
+TOO_WIDE = """() => {
+    const right = (node) => node.getBoundingClientRect().right;
+    return [...document.querySelectorAll('table, .plot .main-svg, svg.robot')]
+        .filter((node) => right(node) > right(node.closest('.scroll, section, header')) + 1)
+        .map((node) => `${node.className.baseVal ?? node.className} in ${node.closest('section')?.id ?? 'header'}`);
+}"""
+"""Tables and figures that do not fit their boxes."""
+
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path")
 
 

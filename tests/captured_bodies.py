@@ -16,6 +16,7 @@ from dynid.logs.floating_body import base_poses
 from dynid.logs.processing.signals import eighth_order
 from dynid.model import body_pose
 from dynid.robot.human.skeleton import marker_rows
+from tests.floating_truth import true_parameters, with_parameters
 
 RATE = 100.0
 """Sampling rate of markers [Hz]."""
@@ -67,9 +68,13 @@ def bump(t: Array, begin: float, end: float, edge: float = 1.0) -> Array:
 
 
 @cache
-def captured(seed: int = 0, sex: str = "female", height: float = 1.68, mass: float = 62.0) -> Captured:
-    """A person who moves on two plates, with all Plug-in Gait markers."""
+def captured(
+    seed: int = 0, sex: str = "female", height: float = 1.68, mass: float = 62.0, segments: int | None = None
+) -> Captured:
+    """A person who moves on two plates, with all Plug-in Gait markers; segments of a draw are 15 % off the table's."""
     robot = human(sex=sex, height=height, mass=mass)
+    if segments is not None:
+        robot = with_parameters(robot, true_parameters(robot, segments))
     t = np.arange(0.0, SECONDS, 1.0 / RATE)
     q = _positions(robot, t, seed)
     states = robot.motion_of(q, eighth_order(q, RATE), eighth_order(q, RATE, 2))

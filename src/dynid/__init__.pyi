@@ -21,6 +21,7 @@ from .experiment.first.first_experiment import init
 from .experiment.log_files import read_log, read_logs
 from .findings import Finding, Severity
 from .identification.contact_recipe import contact_thresholds
+from .identification.controller_tracking import Tracking
 from .identification.estimator_comparison import ComparedEstimator, Comparison, compare_estimators
 from .identification.friction_comparison import FrictionComparison, compare_friction
 from .identification.gain_recipe import identify_gains
@@ -40,6 +41,7 @@ from .identification.result import Result
 from .identification.result_files import load_result
 from .identification.static_logs import identify_in_stages
 from .identification.stream import Stream
+from .identification.tracking import track
 from .identification.validation import Validation, validate
 from .logs.captures.capture import Capture, ForcePlate
 from .logs.captures.capture_reading import read_capture
@@ -116,6 +118,7 @@ __all__ = [
     "StreamEstimate",
     "StreamUpdate",
     "Term",
+    "Tracking",
     "Validation",
     "__version__",
     "calibrate_markers",
@@ -159,6 +162,7 @@ __all__ = [
     "retrieve_parameters",
     "save_thresholds",
     "simulate",
+    "track",
     "validate",
     "view",
     "with_load",

@@ -12,6 +12,7 @@ import pytest
 import dynid
 from dynid.errors import DynidError
 from tests.c3d_files import write_c3d
+from tests.capture_tables import csv, mot, trc
 from tests.captured_bodies import captured
 from tests.commands import run
 
@@ -70,6 +71,42 @@ def test_wrong_markers_are_named_on_the_command_line(tmp_path: Path) -> None:
     answered = dynid.init(robot, path, up="y", unit={"position": "mm"}, folder=tmp_path)
     assert answered.questions == ()
     assert 'unit = "mm", up = "y"' in answered.text
+
+
+def test_markers_and_forces_of_two_files_go_from_init_to_a_result(tmp_path: Path) -> None:
+    robot, capture = person(tmp_path), halved(captured().noisy())
+    walk, forces = trc(tmp_path / "walk.trc", capture), mot(tmp_path / "forces.mot", captured().noisy())
+    status, output, problem = run("init", robot, walk, forces, "--up", "y", "--out", tmp_path / "e.toml", "--json")
+    assert status == 0, problem
+    assert json.loads(output)["questions"] == []
+    text = (tmp_path / "e.toml").read_text()
+    assert 'capture = { file = "walk.trc", plates = "forces.mot", up = "y" }' in text
+    result = dynid.identify(tmp_path / "e.toml")
+    assert result.record.relative_error < 0.005
+    assert result.record.physical is not None
+    assert sum(link.mass for link in result.record.physical.links) == pytest.approx(62.0, rel=0.005)
+    result.save(tmp_path / "result")
+    again = dynid.load_result(tmp_path / "result")
+    table = csv(tmp_path / "walk.csv", halved(captured().noisy(7)).at(slice(0, 700)))
+    assert again.validate(table).relative_error < 0.02
+    log = dynid.read_log([walk, forces], robot=dynid.load_robot(robot, floating_base=True))
+    assert len(log.contacts or ()) == 2
+
+
+def test_files_of_forces_that_do_not_go_with_markers_are_refused(tmp_path: Path) -> None:
+    robot, short = person(tmp_path), captured().capture.at(slice(0, 100))
+    walk, forces = trc(tmp_path / "walk.trc", short), mot(tmp_path / "forces.mot", captured().capture)
+    with pytest.raises(DynidError, match=r"no markers; name their file, too"):
+        dynid.init(robot, forces)
+    with pytest.raises(DynidError, match="come with 2 tables"):
+        dynid.init(robot, walk, forces, mot(tmp_path / "more.mot", captured().capture))
+    made = dynid.init(robot, walk, folder=tmp_path)
+    assert "dynid init ROBOT MARKERS FORCES" in made.needed[0]
+    (tmp_path / "e.toml").write_text(
+        'robot = "human.urdf"\nfloating_base = true\n[[log]]\ncapture = { file = "walk.trc", columns = "LKNE_*" }\n'
+    )
+    with pytest.raises(DynidError, match="leave 'columns' out"):
+        dynid.identify(tmp_path / "e.toml")
 
 
 def test_another_person_and_several_persons_are_asked_about(tmp_path: Path) -> None:

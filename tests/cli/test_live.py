@@ -350,7 +350,8 @@ def test_what_makes_no_sense_is_refused_in_words(arguments: list[str], words: st
     assert words in done.stderr
 
 
-def test_an_interrupt_ends_it_with_a_summary(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_it_with_a_summary(tmp_path: Path, number: signal.Signals) -> None:
     path = written(tmp_path / "run.csv", moved(3.0))
     command = [sys.executable, "-m", "dynid.cli", "live", "builtin:ur5", "--replay", str(path), "--no-browser"]
     with subprocess.Popen(
@@ -359,7 +360,7 @@ def test_an_interrupt_ends_it_with_a_summary(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert "/" in process.stdout.readline()
         time.sleep(1.0)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         rest = process.stdout.read()
         assert process.wait(timeout=20.0) == 0
     assert "base parameters determined" in rest.replace("\n", " ").replace("  ", " ")

@@ -40,6 +40,7 @@ COMMANDS = {
     "identify_full": "identify run.toml --full",
     "validate": "validate result other.csv",
     "validate_full": "validate result other.csv --full",
+    "validate_control": "validate result other.csv --control",
     "export": "export result --to urdf --force",
     "report": "report result --validate other.csv --force",
     "compare": "report result result --out comparison.html --force",

@@ -88,6 +88,7 @@ def test_the_class_of_cpp_compiles_and_observes(tmp_path: Path) -> None:
         "  ur5::Positions q{};\n"
         "  ur5::Velocities tau = ur5::Model::gravity(q);\n"
         "  if (ur5::Model::mass_matrix(q)[0] <= 0 || observer.contact(still) != 0) return 1;\n"
+        "  observer = ur5::Observer(50);\n"
         "  observer.step(0.001, q, still, tau);\n"
         "  tau[2] -= 5;\n"
         "  for (int i = 0; i < 300; ++i) observer.step(0.001, q, still, tau);\n"
@@ -121,6 +122,8 @@ def test_the_loader_for_python_and_cmake(tmp_path: Path) -> None:
     spec.loader.exec_module(module)
     model = DynamicModel("builtin:ur5", TERMS)
     q, v, a = random_states(model, 5, np.random.default_rng(0))
+    with pytest.raises(FileNotFoundError, match="cmake --build build"):
+        module.Model(folder / "nothing.so")
     loaded: Any = module.Model(library)
     assert np.allclose(loaded.inverse_dynamics(q, v, a), model.inverse_dynamics(q, v, a), atol=1e-10)
     assert np.allclose(loaded.mass_matrix(q[0]), model.mass_matrices(q[:1])[0], atol=1e-10)
@@ -371,6 +374,10 @@ def test_the_command_writes_code_of_results_and_robots(tmp_path: Path) -> None:
     record = json.loads(output)
     assert Path(record["folder"]).parent == tmp_path / "result"
     assert record["target"] == "c"
+    status, output, _ = run("export", "builtin:two_link", "--to", "c", "--out", tmp_path / "my code")
+    assert status == 0
+    assert "cmake -S '" in " ".join(output.split())  # a path with a space, for a shell
+    assert "observer_step" in output
     status, output, _ = run("export", "builtin:ur5", "--to", "ros2", "--out", tmp_path / "package")
     assert status == 0
     assert "colcon build" in output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from dynid.identification.observation_files import load_thresholds, save_thresho
 from dynid.identification.observed_logs import held_out_stretches
 from dynid.robot import Load, with_load
 from tests.commands import run
+from tests.datasets import needs_logs
 
 TERMS = ("viscous", "coulomb")
 RATE = 250.0
@@ -116,7 +118,7 @@ def test_thresholds_and_observations_are_saved_whole_and_go_into_code(tmp_path: 
         seen().save(folder)
     seen().save(folder, overwrite=True)
     header = generate_code(result(), thresholds=folder).files["spatial_3r.h"]
-    assert "1 false alarms per minute are expected" in header
+    assert "Expected false alarms per minute, of all joints together: 1 (" in header
     assert "gain 50 per second" in header
     path = save_thresholds(limits(), tmp_path / "thresholds.json")
     again = result().observe(simulated(12.0, 3, pushed()), thresholds=path)
@@ -244,3 +246,19 @@ def test_thresholds_of_an_observation_are_exported_with_the_code(tmp_path: Path)
     assert "spatial_3r_contact_thresholds" in (tmp_path / "code" / "spatial_3r.h").read_text()
     status, _, errors = run(*export, "--to", "urdf")
     assert (status, "--thresholds" in errors) == (2, True)
+
+
+@needs_logs
+def test_the_last_third_of_a_real_log_has_few_alarms_at_thresholds_of_the_rest() -> None:
+    """The controller's clock is restored of positions alone: by the stamps thresholds are tens of N m."""
+    folder = Path(os.environ["DYNID_DATASETS"]) / "panda"
+    position, torque = (np.loadtxt(folder / name).reshape(-1, 7) for name in ("positions.txt", "torques.txt"))
+    log = Log(time=np.loadtxt(folder / "time.txt"), position=position, torque=torque)
+    cut = round(0.67 * len(log))
+    found = identify("builtin:panda", [log[:cut]], ["viscous", "coulomb", "offset"])
+    thresholds = found.contact_thresholds(false_alarms_per_minute=10.0)
+    assert max(scale.level for scale in thresholds.scales) < 2.0
+    rest = found.observe(log[cut:], thresholds=thresholds)
+    assert rest.seconds > 6.5
+    assert len(rest.contacts) <= 2.0 * 10.0 * rest.seconds / 60.0
+    assert "controller-clock-restored" in {finding.code for finding in rest.findings}

@@ -13,8 +13,10 @@ from dynid import Contact, DynamicModel, Load, Log, Result, Robot, Stance, ident
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, ShapeError, UnknownNameError
 from dynid.logs.floating_body import FloatingBody
+from dynid.logs.processing.signals import eighth_order
 from dynid.robot import SIZE, as_robot
 from dynid.robot.pinocchio import to_pinocchio
+from tests.captured_bodies import captured
 from tests.floating_truth import off, true_parameters, with_parameters
 from tests.marker_truth import waves
 from tests.standing_person import PLATE, plate_wrench, rms
@@ -70,6 +72,24 @@ def test_known_masses_on_segments_are_taken_out_of_the_wrench_of_a_force_plate()
     assert errors(found)[1] < 0.02 * table[1]
     assert found[::SIZE].sum() == pytest.approx(links[::SIZE].sum(), abs=1e-3)
     assert undeclared[::SIZE].sum() > links[::SIZE].sum() + 0.5
+
+
+def test_markers_and_plates_identify_a_person_whose_segments_are_off_the_table() -> None:
+    """Noise of 1 mm and 1 N; the table is of another mass, too."""
+    table = dynid.human(sex="female", height=1.68, mass=62.0)
+    seen = captured(1, segments=4)
+    log = dynid.log_of_capture(table, seen.noisy(1).at(slice(None, None, 2)))
+    result = identify(table, log, estimation={"bootstrap": 0})
+    found, true = identified(result), true_parameters(table, 4)
+    assert abs(table.parameters[::SIZE].sum() / true[::SIZE].sum() - 1.0) > 0.01
+    assert found[::SIZE].sum() == pytest.approx(true[::SIZE].sum(), rel=0.005)
+    q = captured(2, segments=4).q  # unseen motion, exactly known
+    states = table.motion_of(q, eighth_order(q, 100.0), eighth_order(q, 100.0, 2))
+    model = DynamicModel(table, observed="wrench_moving")
+    wanted = model.inverse_dynamics(*states, true)
+    before, after = (rms(model.inverse_dynamics(*states, p) - wanted) for p in (table.parameters, found))
+    assert after[0] < before[0] / 2
+    assert after[1] < before[1] / 2
 
 
 def squats(robot: Robot) -> tuple[Array, Array, Array, Array]:

@@ -226,8 +226,8 @@ def test_streams_of_halves_merge_to_the_whole_through_a_file(arm: DynamicModel, 
     first.update(q[:150], v[:150], a[:150], tau[:150])
     second.update(q[150:], v[150:], a[150:], tau[150:])
     path = tmp_path / "first.npz"
-    first.save(path)
-    second.merge(Factors.load(path))
+    first.save(str(path))
+    second.merge(Factors.load(str(path)))
     assert np.allclose(second.estimate.values, whole.estimate.values, atol=1e-10)
 
 

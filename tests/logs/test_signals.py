@@ -11,6 +11,7 @@ from scipy import signal
 from dynid.errors import InvalidRequestError
 from dynid.logs.processing.signals import (
     TooShortError,
+    can_be_decimated,
     central_difference,
     decimated,
     delayed,
@@ -130,3 +131,15 @@ def test_settings_that_make_no_sense_are_refused() -> None:
     ):
         with pytest.raises(InvalidRequestError):
             work()
+
+
+@pytest.mark.parametrize("factors", [[4], [10, 4], [3, 3, 3], [1]])
+def test_what_can_be_decimated_is_known_beforehand(factors: list[int]) -> None:
+    def works(samples: int) -> bool:
+        try:
+            decimated(np.zeros((samples, 1)), factors)
+        except TooShortError:
+            return False
+        return True
+
+    assert [can_be_decimated(n, factors) for n in range(20, 340)] == [works(n) for n in range(20, 340)]

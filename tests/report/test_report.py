@@ -29,7 +29,7 @@ from dynid.report.figure import packed, plain
 from dynid.report.heading import heading_of
 from dynid.report.parameter_figures import ParameterRow
 from dynid.report.robot_picture import ellipsoid
-from tests.browser import draw_all, needs_chromium, opened
+from tests.browser import TOO_WIDE, draw_all, needs_chromium, opened
 from tests.reports import report_of, resting_log, resting_result, result_of, saved
 from tests.verdict_cases import EXPERIMENT, ROBOT, Case, columns, written
 
@@ -292,15 +292,6 @@ def test_hostile_names_are_shown_and_never_run(tmp_path: Path) -> None:
 
 def test_text_for_plotly_is_escaped() -> None:
     assert plain("<b>&$x") == "&lt;b&gt;&amp;&#36;x"
-
-
-TOO_WIDE = """() => {
-    const right = (node) => node.getBoundingClientRect().right;
-    return [...document.querySelectorAll('table, .plot .main-svg, svg.robot')]
-        .filter((node) => right(node) > right(node.closest('.scroll, section, header')) + 1)
-        .map((node) => `${node.className.baseVal ?? node.className} in ${node.closest('section')?.id ?? 'header'}`);
-}"""
-"""Tables and figures that do not fit their boxes."""
 
 
 @needs_chromium

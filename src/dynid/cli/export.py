@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -176,7 +177,8 @@ def show_code(code: GeneratedCode, folder: Path) -> None:
         output.print(f"Left out: {item}.")
     for warning in code.warnings:
         output.print(f"The files say: {warning}")
-    build = f"cmake -S {folder} -B {folder}/build && cmake --build {folder}/build && ctest --test-dir {folder}/build"
+    source, made = quote(str(folder)), quote(str(folder / "build"))
+    build = f"cmake -S {source} -B {made} && cmake --build {made} && ctest --test-dir {made}"
     show_next(
         output, build if code.target == "c" else f"colcon build --packages-up-to {code.name}_inverse_dynamics_solver"
     )

@@ -42,7 +42,7 @@ LogArgument = Annotated[
     typer.Argument(
         metavar="LOG...",
         help="Logs (CSV, text, Parquet, NPZ, JSON, MAT, PyTorch, ROS bags, C3D, TRC); or several files of one log, one "
-        "per quantity; patterns, folders and URLs stand for their files.",
+        "per quantity, such as markers and forces; patterns, folders and URLs stand for their files.",
     ),
 ]
 PositionOption = Annotated[

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -95,12 +100,13 @@ def live(
             token=token,
         )
         try:
-            typer.echo(f"Open {page.address} in a browser; Ctrl-C ends.", err=json_output)
-            if not no_browser:
-                webbrowser.open(page.address)
-            page.wait(
-                limit, until_end=json_output, on_alarm=lambda alarm: typer.echo(f"Change: {alarm}", err=json_output)
-            )
+            with ended_as_by_interrupt():
+                typer.echo(f"Open {page.address} in a browser; Ctrl-C ends.", err=json_output)
+                if not no_browser:
+                    webbrowser.open(page.address)
+                page.wait(
+                    limit, until_end=json_output, on_alarm=lambda alarm: typer.echo(f"Change: {alarm}", err=json_output)
+                )
         except KeyboardInterrupt:
             pass
         finally:
@@ -109,6 +115,24 @@ def live(
         echo_json(page.state.to_dict() | {"recorded": None if page.recorded is None else str(page.recorded)})
     else:
         show_end(page, source)
+
+
+@contextmanager
+def ended_as_by_interrupt() -> Iterator[None]:
+    """Let a terminal that closes, and services that stop the command, end it as Ctrl-C does: recordings are written."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows: no SIGHUP
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def show_end(page: LivePage, source: str) -> None:
@@ -139,4 +163,5 @@ def show_end(page: LivePage, source: str) -> None:
     elif state.samples:
         show_next(output, "keep the samples next time: --record run.npz, then dynid init and dynid identify")
     else:
-        show_next(output, "no sample arrived; see docs/live.md for what is understood, and check address and columns")
+        why = f" ({page.hint})" if page.hint else ""
+        show_next(output, f"no sample arrived{why}; see docs/live.md for what is read, and check address and columns")

@@ -99,6 +99,11 @@ class LivePage:
         return self._inbox.waiting
 
     @property
+    def hint(self) -> str:
+        """Why nothing is read yet, in words; empty where that is not known."""
+        return self._inbox.hint
+
+    @property
     def estimate(self) -> StreamEstimate:
         """What is determined so far."""
         return self._session.estimate
@@ -277,4 +282,6 @@ class LivePage:
             return "ended", "ended"
         if time.monotonic() - self._last_sample < SILENT:
             return "streaming", "streaming"
-        return "waiting", "waiting for samples" if not self._inbox.counts.accepted else "no samples at present"
+        if self._inbox.counts.accepted:
+            return "waiting", "no samples at present"
+        return "waiting", f"waiting: {self._inbox.hint}" if self._inbox.hint else "waiting for samples"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -111,10 +112,11 @@ def show_observation(
 
     output, limits = plain_console(), found.thresholds
     velocities = "logged velocities" if limits.cutoff is None else f"positions filtered at {limits.cutoff:.3g} Hz"
+    rate, (low, high) = limits.false_alarms_per_minute, limits.interval
     output.print(
-        f"{found.name}: {found.seconds:.1f} s observed, gain {limits.gain:.3g} 1/s, {velocities}. Thresholds for "
-        f"{limits.false_alarms_per_minute:.3g} false alarms per minute ({limits.interval[0]:.2g} to "
-        f"{limits.interval[1]:.2g}), from {limits.seconds:.0f} s without contact."
+        f"{found.name}: {found.seconds:.1f} s observed, gain {limits.gain:.3g} 1/s, {velocities}. Expected false "
+        f"alarms per minute: {rate:.3g} ({low:.2g} to {high:.2g}), by thresholds from {limits.seconds:.0f} s without "
+        "contact."
     )
     _show_joints(output, found)
     _show_contacts(output, found, full=full)
@@ -178,8 +180,9 @@ def _show_load(output: Console, found: Observation) -> None:
 def _next(found: Observation, result: Path, out: Path | None) -> str:
     """What to do with an observation."""
     if found.payload is not None and found.payload.is_seen:
-        return f"identify the load: dynid payload {result} LOG"
+        return f"identify the load: dynid payload {quote(str(result))} LOG"
     base = "" if found.thresholds.physical else " --parameters base"
     if out is not None:
-        return f"put the thresholds into a controller: dynid export {result} --to c --thresholds {out}{base}"
+        given = f"{quote(str(result))} --to c --thresholds {quote(str(out))}{base}"
+        return f"put the thresholds into a controller: dynid export {given}"
     return "save the thresholds for a controller: add --out DIR, then dynid export RESULT --to c --thresholds DIR"

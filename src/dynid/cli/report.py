@@ -26,6 +26,13 @@ def report(
         list[str],
         typer.Option("--validate", help="Held-out log (pattern, folder, URL) or experiment file; may be repeated."),
     ] = [],  # noqa: B006
+    control: Annotated[
+        bool,
+        typer.Option(
+            "--control",
+            help="Also simulate controllers with the identified model and with the robot file's: what the model gains.",
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -41,7 +48,13 @@ def report(
         second = results[1] if len(results) > 1 else None
         path = out or results[0] / ("report.html" if second is None else "comparison.html")
         done = dynid.write_report(
-            results[0], path, compare=second, validate=validate_on, overwrite=force, progress=step
+            results[0],
+            path,
+            compare=second,
+            validate=validate_on,
+            control=control,
+            overwrite=force,
+            progress=step,
         )
     if json_output:
         echo_json(done.to_dict())

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dynid.cli.app import ExactFramesOption, JsonOption, echo_json, errors_in_words, values
+from dynid.cli.app import ExactFramesOption, JsonOption, echo_json, errors_in_words, steps_shown, values
 from dynid.errors import InvalidRequestError
 
 if TYPE_CHECKING:
+    from dynid.logs.captures.marker_calibration import MarkerCalibration
     from dynid.robot.loading import Converted
     from dynid.robot.repair import Change, FileRepair
 
@@ -46,6 +48,15 @@ def convert(
     planar: Annotated[
         bool, typer.Option("--planar", help="human: the planar model of shanks, thighs and trunk on standing feet.")
     ] = False,
+    calibrate: Annotated[
+        Path | None,
+        typer.Option(
+            "--calibrate",
+            metavar="CAPTURE",
+            help="human: recording of the person's markers in which all joints move; lengths, joints and markers are "
+            "placed as it shows them.",
+        ),
+    ] = None,
     force: ForceOption = False,
     exact_frames: ExactFramesOption = False,
     json_output: JsonOption = False,
@@ -54,26 +65,41 @@ def convert(
 
     The human body: dynid convert human --sex female --height 1.75 --mass 70
     """
-    with errors_in_words():
+    calibrated = None
+    with errors_in_words(), steps_shown() as step:
         import dynid
 
-        done = dynid.convert(
-            robot,
-            output,
-            arguments=dict(_argument(text) for text in xacro_arg),
-            overwrite=force,
-            exact_frames=exact_frames,
-            sex=sex,
-            height=height,
-            mass=mass,
-            table=table,
-            lengths=values("--length", *length) or None,
-            planar=planar,
-        )
+        body = {"sex": sex, "height": height, "mass": mass, "table": table}
+        body["lengths"] = values("--length", *length) or None
+        written = {"arguments": dict(_argument(text) for text in xacro_arg), "overwrite": force}
+        written |= {"exact_frames": exact_frames}
+        if calibrate is None:
+            done = dynid.convert(robot, output, **written, **body, planar=planar)
+        else:
+            calibrated = _calibrated(robot, calibrate, body, planar, step)
+            done = dynid.convert(calibrated.robot, output or "human.urdf", **written)
     if json_output:
-        echo_json(done.to_dict())
+        echo_json(done.to_dict() if calibrated is None else done.to_dict() | {"calibration": calibrated.to_dict()})
     else:
-        show_conversion(done)
+        if calibrated is not None:
+            show_calibration(calibrated)
+        show_conversion(done, " --wrench --moving" if robot == "human" and not planar else "")
+
+
+def _calibrated(
+    robot: str, capture: Path, body: dict[str, Any], planar: bool, step: Callable[[str], None]
+) -> MarkerCalibration:
+    """The human body of a recording of markers."""
+    import dynid
+
+    if robot != "human" or planar:
+        raise InvalidRequestError("--calibrate is for the whole human body: dynid convert human --calibrate CAPTURE")
+    lacking = [f"--{name}" for name in ("sex", "height", "mass") if body[name] is None]
+    if lacking:
+        raise InvalidRequestError(f"{', '.join(lacking)} must be stated, too: tables are of women and of men")
+    seen = dynid.read_capture(capture, progress=step)
+    step("Calibrating lengths and markers")
+    return dynid.human_of_markers(seen, **{name: value for name, value in body.items() if value is not None})
 
 
 def _argument(text: str) -> tuple[str, str]:
@@ -105,8 +131,8 @@ def repair(
         show_repair(done)
 
 
-def show_conversion(done: Converted) -> None:
-    """Print what was written as URDF, and what was not."""
+def show_conversion(done: Converted, options: str = "") -> None:
+    """Print what was written as URDF, what was not, and the next step, whose inspection may have options."""
     from dynid.cli.console import plain_console, show_next
 
     output = plain_console()
@@ -115,7 +141,22 @@ def show_conversion(done: Converted) -> None:
         output.print(f"Left out: {item}.")
     for finding in done.robot.description.findings:
         output.print(str(finding))
-    show_next(output, f"dynid inspect {done.path}")
+    show_next(output, f"dynid inspect {done.path}{options}")
+
+
+def show_calibration(calibration: MarkerCalibration) -> None:
+    """Print the lengths that a recording of markers shows, and what its residuals are."""
+    from dynid.cli.console import plain_console, plain_table, show_findings
+
+    output = plain_console()
+    table = plain_table(("segment", "from", "to"), ("length [mm]", "std [mm]"))
+    for one in calibration.lengths:
+        std = f"{1e3 * one.std:.1f}" if one.is_determined else "not determined"
+        names = (name.rpartition("_")[0] for name in one.joints)
+        table.add_row(one.link, *names, f"{1e3 * one.length:.0f}", std)
+    output.print(table)
+    output.print(f"Residuals of markers: {1e3 * calibration.after:.1f} mm (before: {1e3 * calibration.before:.1f} mm).")
+    show_findings(output, calibration.findings)
 
 
 def show_repair(done: FileRepair) -> None:

@@ -33,6 +33,14 @@ def validate(
             "needs experiment files with [simulation].",
         ),
     ] = False,
+    control: Annotated[
+        bool,
+        typer.Option(
+            "--control",
+            help="Also simulate controllers with the identified model and with the robot file's on the motion of the "
+            "longest log, and compare tracking errors.",
+        ),
+    ] = False,
     full: FullOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -44,7 +52,7 @@ def validate(
         step("Loading the result")
         import dynid
 
-        validation = dynid.validate(result, *logs, simulate=simulated, progress=step)
+        validation = dynid.validate(result, *logs, simulate=simulated, control=control, progress=step)
     if json_output:
         echo_json(validation.to_dict())
     else:
@@ -71,6 +79,10 @@ def show_validation(validation: Validation, result: Path, *, full: bool = False)
         for joint in validation.simulation["joints"]:
             table.add_row(joint["name"], f"{joint['rms_position']:.3g}", f"{joint['rms_tracking']:.3g}")
         output.print(table)
+    if validation.tracking is not None:
+        from dynid.cli.tracking_table import show_tracking
+
+        show_tracking(output, validation.tracking)
     notes = [finding for finding in grouped(validation.findings) if finding.severity is Severity.NOTE]
     warnings = [finding for finding in validation.findings if finding.severity is not Severity.NOTE]
     show_findings(output, validation.findings if full else grouped(warnings), validation.logs)

@@ -61,14 +61,14 @@ def read_log(
     static: bool | Literal["rows"] = False,
     progress: Progress = silent,
 ) -> Log:
-    """Read a log: CSV, text, Parquet, NPZ, JSON, MAT, PyTorch, a ROS bag, or a capture (C3D, TRC).
+    """Read a log (CSV, text, Parquet, NPZ, JSON, MAT, PyTorch, a ROS bag) or a capture (C3D, TRC, a table of markers).
 
     Without columns, they and their units are guessed from names and numbers, as `init` does; what was guessed is in the
     log's findings.
 
     Args:
         path: The file, or its address (`s3://bucket/run.csv`); or several, one for each quantity, whose columns are
-            guessed.
+            guessed; of a capture, markers and then what force plates measured.
         robot: The robot, whose joints the columns belong to; needed to guess columns.
         position: Columns of positions.
         torque: Columns of torques, forces or currents.
@@ -119,7 +119,7 @@ def read_log(
         return replace(read_source(source, of, progress), load=load, stance=stance)
     if of is not None and not stated and is_capture(*files):
         stated_unit = (units or {}).get("position")
-        table = {"file": str(files[0]), "unit": stated_unit}
+        table = {"file": str(files[0]), "unit": stated_unit, "plates": str(files[1]) if len(files) > 1 else None}
         return replace(read_source(checked(LogSource, {"capture": table} | common, "log"), of, progress), load=load)
     if of is not None:
         require_single_axes(of)

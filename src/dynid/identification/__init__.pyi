@@ -12,8 +12,9 @@ from .command_tables import (
     value_text,
 )
 from .command_validation import LogRollout, roll_out_log
+from .controller_tracking import Tracking
 from .drive_units import comparable
-from .held_out_logs import unseen_logs
+from .held_out_logs import UnseenLog, unseen_logs
 from .joint_models import Estimate, JointModel, joint_models
 from .live_samples import LiveSamples, contacts_of_log
 from .live_session import LiveSession
@@ -36,6 +37,7 @@ from .result import Result
 from .result_files import load_result
 from .stream import Stream
 from .task import experiment_text
+from .tracking import track
 from .validation import Validation, validate
 from .verdict import judge
 
@@ -60,6 +62,8 @@ __all__ = [
     "RolloutRecord",
     "SignRecord",
     "Stream",
+    "Tracking",
+    "UnseenLog",
     "Use",
     "Validation",
     "Verdict",
@@ -79,6 +83,7 @@ __all__ = [
     "simulate_experiment",
     "states_note",
     "std_text",
+    "track",
     "unseen_logs",
     "validate",
     "value_text",

@@ -54,7 +54,8 @@ def _about(thresholds: ContactLimits) -> tuple[str, ...]:
         else f"velocities of positions behind a causal Butterworth filter of order 4 at {thresholds.cutoff:.4g} Hz"
     )
     return (
-        f"{thresholds.false_alarms_per_minute:g} false alarms per minute are expected, of all joints together, from "
-        f"{thresholds.seconds:.0f} s of motion without contacts ({low:.2g} to {high:.2g} with a confidence of 0.9).",
+        f"Expected false alarms per minute, of all joints together: {thresholds.false_alarms_per_minute:g} "
+        f"({low:.2g} to {high:.2g} with a confidence of 0.9), from {thresholds.seconds:.0f} s of motion "
+        "without contacts.",
         f"They hold for an observer with the gain {thresholds.gain:.6g} per second, and for {velocities}.",
     )

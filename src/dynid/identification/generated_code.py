@@ -38,7 +38,8 @@ _STATED = {"viscous": "damping", "coulomb": "friction", "armature": "armature"}
 
 MASS_MATRIX_OF_BASE = (
     "mass_matrix: base parameters alone give one that need not be positive definite, and a controller that "
-    "inverts it may diverge; identify with physically consistent links (physical.fit)"
+    "inverts it may diverge; take the physically consistent links (leave --parameters base out, or identify with "
+    "physical.fit)"
 )
 
 
@@ -147,7 +148,8 @@ def generate_code(
         anyway=anyway,
     )
     files = code_files(request) if target == "c" else ros2_files(request)
-    return GeneratedCode(files, target, request.prefix, request.names, request.left_out, request.warnings)
+    names = (*request.names, *request.observer_names)
+    return GeneratedCode(files, target, request.prefix, names, request.left_out, request.warnings)
 
 
 def code_request(

@@ -106,4 +106,8 @@ def held_out_experiment(result: Result, path: Path) -> Experiment:
 def _with_file(source: LogSource, path: str | Path) -> LogSource:
     """Where a log is that is laid out as another one."""
     moved = source.with_files(lambda _: str(path))
+    if moved.capture is not None:  # other files have their own axes and unit, and forces are in this one
+        is_alike = moved.capture.path.suffix.lower() == Path(source.position.file).suffix.lower()
+        own = {"plates": None} if is_alike else {"plates": None, "unit": None, "up": None}
+        moved = moved.model_copy(update={"capture": moved.capture.model_copy(update=own)})
     return moved.model_copy(update={"rows": None, "seconds": None, "name": None, "load": None})

@@ -18,6 +18,7 @@ from dynid.identification.log_reading import name_of, read_any_length, share_sam
 from dynid.identification.result import Result, ResultError
 from dynid.identification.task import require_single_axes
 from dynid.logs import Log, PreparedLog, prepare
+from dynid.logs.processing.signals import can_be_decimated
 from dynid.machine import single_threaded_blas
 from dynid.model import Observed, Segment, TorqueRows
 from dynid.robot import SIZE, Load, Robot
@@ -213,11 +214,11 @@ def _folds(result: Result, own: _OwnLog, number: int) -> Iterator[Fold]:
 
 def _between(prepared: PreparedLog, first: float, last: float) -> Sequence[Segment]:
     """Parts of segments between two stamps."""
-    step = int(np.prod(prepared.processing.decimate or (1,)))
+    factors = prepared.processing.decimate or (1,)
     found = []
     for segment, times in zip(prepared.segments, prepared.times, strict=True):
         a, b = (int(x) for x in np.searchsorted(np.asarray(times[:]), (first, last)))
-        if b - a > 4 * step:
+        if b - a > 4 * int(np.prod(factors)) and can_be_decimated(b - a, factors):
             found.append(segment[a:b])
     return found
 

@@ -27,6 +27,7 @@ from dynid.robot import ActuatorForm, Load, Robot
 
 if TYPE_CHECKING:
     from dynid.estimation.contacts.contact_limits import ContactLimits
+    from dynid.identification.controller_tracking import Tracking
     from dynid.identification.observation import Observation
     from dynid.identification.robot_output import Exported
     from dynid.identification.validation import Validation
@@ -206,6 +207,21 @@ class Result:
 
         return validate(self, *logs)
 
+    def track(
+        self, *logs: Log | str | Path, bandwidth: float = 5.0, damping: float = 1.0, rate: float = 1000.0
+    ) -> Tracking:
+        """Simulate what the model gains a controller: tracking errors on a log's motion. A shortcut of `dynid.track`.
+
+        Args:
+            logs: Logs that were not used, as in `validate`; the result's own, in parts, when none.
+            bandwidth: Natural frequency of tracking errors under feedback [Hz].
+            damping: Damping ratio of the feedback.
+            rate: Rate of the controller [Hz].
+        """
+        from dynid.identification.tracking import track
+
+        return track(self, *logs, bandwidth=bandwidth, damping=damping, rate=rate)
+
     def with_load(self, load: Load, *, remove: bool = False) -> Result:
         """The result of the robot with a known load fastened to it, or with one taken off.
 
@@ -326,18 +342,24 @@ class Result:
         )
 
     def report(
-        self, path: str | Path, *, validate: Sequence[Log | str | Path] = (), overwrite: bool = False
+        self,
+        path: str | Path,
+        *,
+        validate: Sequence[Log | str | Path] = (),
+        control: Tracking | bool = False,
+        overwrite: bool = False,
     ) -> ReportFile:
         """Write a report: one HTML file that opens without a network. A shortcut of `dynid.write_report`.
 
         Args:
             path: The file to write.
             validate: Logs that were not used, as in `validate`.
+            control: Whether controllers are simulated, as in `track`; or what that gave.
             overwrite: Whether an existing file may be replaced.
         """
         import dynid
 
-        return dynid.write_report(self, path, validate=validate, overwrite=overwrite)
+        return dynid.write_report(self, path, validate=validate, control=control, overwrite=overwrite)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Save as a folder, whole or not at all; `dynid.load_result` loads it.

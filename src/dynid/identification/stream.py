@@ -132,7 +132,7 @@ class Stream:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the factors to a file (NPZ); `dynid.estimation.Factors.load` reads it, and `merge` takes it."""
-        self.factors.save(Path(path), overwrite=overwrite)
+        self.factors.save(path, overwrite=overwrite)
 
     @property
     def seconds(self) -> float:

@@ -1,9 +1,11 @@
 """Validation: how well a result predicts torques of logs that it was not made from."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +25,9 @@ from dynid.identification.result_files import load_result
 from dynid.identification.verdict import THRESHOLDS, Unseen, judge
 from dynid.logs import Log, Processing
 from dynid.model import TorqueRows
+
+if TYPE_CHECKING:
+    from dynid.identification.controller_tracking import Tracking
 
 Progress = Callable[[str], None]
 
@@ -47,6 +52,7 @@ class Validation:
         verdict: The verdict on the result, judged again with these logs.
         all_rows: Errors of the base parameters over all rows, also those of joints that are slow or at rest.
         physical_all_rows: The same for the physically consistent links.
+        tracking: Tracking errors of simulated controllers, where they were asked for.
         simulation: Closed-loop simulation of the result beside measured positions, where it was asked for.
         logs: Number of logs.
         rollout: Rollouts of the logs under their commands, where the result was identified from commands.
@@ -63,6 +69,7 @@ class Validation:
     simulation: Mapping[str, Any] | None = None
     logs: int = 1
     rollout: RolloutRecord | None = None
+    tracking: Tracking | None = None
 
     @property
     def rows(self) -> int:
@@ -104,6 +111,7 @@ class Validation:
             "findings": [finding.to_dict() for finding in self.findings],
         }
         data |= {} if self.simulation is None else {"simulation": dict(self.simulation)}
+        data |= {} if self.tracking is None else {"tracking": self.tracking.to_dict()}
         return data if self.rollout is None else {**data, "rollout": self.rollout.model_dump(mode="json")}
 
     def __repr__(self) -> str:
@@ -124,6 +132,7 @@ def validate(
     result: Result | str | Path,
     *logs: Log | str | Path | UnseenLog,
     simulate: bool = False,
+    control: bool = False,
     progress: Progress = lambda _: None,
 ) -> Validation:
     """Predict the torques of logs that were not used, and compare.
@@ -134,6 +143,7 @@ def validate(
             log files that are laid out as the first log of the result's experiment.
         simulate: Also simulate the result in closed loop, as `[simulation]` of the experiment files says, and compare
             positions.
+        control: Also simulate controllers with the identified model and with the robot file's, as in `dynid.track`.
         progress: Callback; receives a short description of each step.
     """
     result = result if isinstance(result, Result) else load_result(result)
@@ -159,6 +169,8 @@ def validate(
         progress("Simulating in closed loop")
         simulation, notes = _simulated(result, logs, unseen)
         findings += notes
+    tracking = _tracked(result, unseen, progress) if control else None
+    findings += () if tracking is None else tracking.findings
     samples = sum(len(segment) for segments, _ in parts for segment in segments)
     used = any(one.used for one in unseen)
     return Validation(
@@ -175,7 +187,15 @@ def validate(
         simulation=simulation,
         logs=len(unseen),
         rollout=rollout,
+        tracking=tracking,
     )
+
+
+def _tracked(result: Result, unseen: Sequence[UnseenLog], progress: Progress) -> Tracking:
+    """Tracking errors of simulated controllers on the motion of the logs."""
+    from dynid.identification.tracking import track
+
+    return track(result, *unseen, progress=progress)
 
 
 def _rolled_out(result: Result, unseen: Sequence[UnseenLog], progress: Progress) -> RolloutRecord | None:

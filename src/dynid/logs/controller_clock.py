@@ -1,8 +1,8 @@
 """The clock of a controller whose state was polled: ticks that the logger's stamps blur, from steps of the motion.
 
-A logger that polls a controller stamps states late, repeats some and misses others. Where positions and velocities were
-both logged, each step of the positions divided by the velocities is the time that has passed at the controller: a whole
-number of its periods.
+A logger that polls a controller stamps states late, repeats some and misses others. Each step of the positions divided
+by the velocities is the time that has passed at the controller: a whole number of its periods. Where velocities were
+not logged, means of those of the positions over some tens of samples serve: jitter of the stamps cancels in them.
 """
 
 from dataclasses import dataclass
@@ -30,6 +30,9 @@ class TickThresholds:
     share: float = 0.9
     """Share of the steps that must be such, or the stamps are kept."""
 
+    around: int = 15
+    """Samples to both sides over which velocities are taken from positions, twice, where they were not logged."""
+
     drift: float = 0.02
     """Largest difference of restored and stamped lengths, relative: beyond it velocities and positions disagree."""
 
@@ -56,18 +59,19 @@ class ControllerClock:
     missed: int
 
 
-def controller_clock(time: Array, q: Array, v: Array) -> ControllerClock | None:
+def controller_clock(time: Array, q: Array, v: Array | None) -> ControllerClock | None:
     """Restore the clock of a controller; None where stamps are even, or the motion does not show it.
 
     Args:
         time: Stamps [s], shape (samples,), increasing.
         q: Positions, shape (samples, joints).
-        v: Velocities that were logged beside them, of the same shape.
+        v: Velocities that were logged beside them, of the same shape; None where there are none.
     """
     steps = np.diff(time)
     if len(steps) < 2 or np.std(steps) < JITTER * np.median(steps):
         return None
-    middle = 0.5 * (v[1:] + v[:-1])
+    speeds = _mean_velocities(time, q) if v is None else v
+    middle = 0.5 * (speeds[1:] + speeds[:-1])
     squares = np.sum(middle**2, axis=1)
     moving = squares > TICK_THRESHOLDS.moving**2 * squares.mean()
     if not moving.any():
@@ -84,7 +88,7 @@ def controller_clock(time: Array, q: Array, v: Array) -> ControllerClock | None:
     plausible = abs(float(passed.sum()) - length) < TICK_THRESHOLDS.drift * length and (ticks >= 0.0).all()
     if near.mean() < TICK_THRESHOLDS.share or not plausible:
         return None
-    same = (np.diff(q, axis=0) == 0.0).all(axis=1) & (np.diff(v, axis=0) == 0.0).all(axis=1)
+    same = (np.diff(q if v is None else np.hstack([q, v]), axis=0) == 0.0).all(axis=1)
     counts = np.where(same, 0.0, np.maximum(np.rint(steps / period), 1.0))  # where the motion is too slow to show it
     counts[moving] = ticks
     restored = period * counts
@@ -92,3 +96,12 @@ def controller_clock(time: Array, q: Array, v: Array) -> ControllerClock | None:
     stamps = time[0] + np.concatenate([[0.0], np.cumsum(restored)])
     missed = int(np.maximum(counts - 1.0, 0.0).sum())
     return ControllerClock(stamps[keep], keep, period, int((~keep).sum()), missed)
+
+
+def _mean_velocities(time: Array, q: Array) -> Array:
+    """Velocities of positions, averaged over the samples around each, shape (samples, joints)."""
+    at, far = np.arange(len(time)), TICK_THRESHOLDS.around
+    first, last = np.maximum(at - far, 0), np.minimum(at + far, len(time) - 1)
+    slopes = (q[last] - q[first]) / (time[last] - time[first])[:, None]
+    sums = np.concatenate([np.zeros((1, q.shape[1])), np.cumsum(slopes, axis=0)])
+    return (sums[last + 1] - sums[first]) / (last + 1 - first)[:, None]

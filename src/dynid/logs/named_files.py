@@ -16,9 +16,9 @@ def quantities_in(data: Any, place: Place = ()) -> Iterator[tuple[Place, Mapping
     >>> [place for place, _ in quantities_in(log)]
     [('position',), ('contact', 0, 'wrench')]
     """
-    if isinstance(data, Mapping) and "file" in data:
-        yield place, data
-    elif isinstance(data, Mapping):
+    if isinstance(data, Mapping):
+        if "file" in data:
+            yield place, data
         for key, part in data.items():
             yield from quantities_in(part, (*place, key))
     elif isinstance(data, list | tuple):
@@ -37,21 +37,24 @@ def with_files(data: Any, change: Callable[[Any, Place], Any], place: Place = ()
     >>> with_files({"contact": [{"wrench": {"file": "plate.csv"}}]}, lambda name, _: f"logs/{name}")
     {'contact': [{'wrench': {'file': 'logs/plate.csv'}}]}
     """
-    if isinstance(data, Mapping) and "file" in data:
-        return {**data, "file": change(data["file"], place)}
     if isinstance(data, Mapping):
-        return {key: with_files(part, change, (*place, key)) for key, part in data.items()}
+        found = {key: with_files(part, change, (*place, key)) for key, part in data.items()}
+        return {**found, "file": change(data["file"], place)} if "file" in data else found
     if isinstance(data, list | tuple):
         return [with_files(part, change, (*place, k)) for k, part in enumerate(data)]
     return data
 
 
 def with_capture_table(log: Any) -> Any:
-    """A table `[[log]]` whose capture is a table, too, where it was the name of a file alone.
+    """A table `[[log]]` whose capture is a table, too, where it was the name of a file alone; likewise its plates.
 
     >>> with_capture_table({"capture": "walk.c3d"})
     {'capture': {'file': 'walk.c3d'}}
     """
-    if isinstance(log, Mapping) and isinstance(log.get("capture"), str):
-        return {**log, "capture": {"file": log["capture"]}}
-    return log
+    capture = log.get("capture") if isinstance(log, Mapping) else None
+    if capture is None:
+        return log
+    capture = {"file": capture} if isinstance(capture, str) else capture
+    if isinstance(capture, Mapping) and isinstance(capture.get("plates"), str):
+        capture = {**capture, "plates": {"file": capture["plates"]}}
+    return {**log, "capture": capture}

@@ -151,20 +151,32 @@ class ContactTable(Table):
     channels: tuple[Literal["Fx", "Fy", "Fz", "Tx", "Ty", "Tz"], ...] | None = None
 
 
+def _file_of_capture(value: Any) -> Any:
+    return {"file": value} if isinstance(value, str) else value
+
+
 class CaptureFile(Quantity):
     """`capture`: markers and force plates, which stand in for positions, the pose of the base and contacts.
 
-    `unit` is that of lengths and `up` the axis that points upward, where the file states them wrongly; `subject` whose
-    markers are wanted in a file of several persons; gaps of markers up to `longest_gap` [s] are filled.
+    `unit` is that of lengths and `up` the axis that points upward, where the file states none or the wrong one;
+    `subject` whose markers are wanted in a file of several persons; gaps of markers up to `longest_gap` [s] are filled.
+    `plates` is the table of what force plates measured, where that is a file of its own.
     """
 
+    plates: Annotated[Quantity, BeforeValidator(_file_of_capture)] | None = None
     up: Name | None = None
     subject: Name | None = None
     longest_gap: NotNegative | None = None
 
-
-def _file_of_capture(value: Any) -> Any:
-    return {"file": value} if isinstance(value, str) else value
+    @model_validator(mode="after")
+    def _has_no_columns(self) -> CaptureFile:
+        parts = (self,) if self.plates is None else (self, self.plates)
+        stated = [
+            key for part in parts for key in ("topic", "field", "columns", "time") if getattr(part, key) is not None
+        ]
+        if stated:
+            raise ValueError(f"columns of a capture are found by their names; leave '{stated[0]}' out")
+        return self
 
 
 Captured = Annotated[
@@ -328,13 +340,16 @@ class LogSource(Table):
     def quantities(self) -> list[Quantity]:
         """All that is read from files."""
         own = [part for _, part in self if isinstance(part, Quantity)]
+        own += [] if self.capture is None or self.capture.plates is None else [self.capture.plates]
         return [*own, *(contact.wrench for contact in self.contact or () if contact.wrench is not None)]
 
     def with_files(self, change: Callable[[str], str]) -> LogSource:
         """The same with other names of files."""
 
         def moved(part: Quantity) -> Quantity:
-            return part.model_copy(update={"file": change(part.file)})
+            plates = part.plates if isinstance(part, CaptureFile) else None
+            nested = {} if plates is None else {"plates": moved(plates)}
+            return part.model_copy(update={"file": change(part.file), **nested})
 
         found: dict[str, Any] = {role: moved(part) for role, part in self if isinstance(part, Quantity)}
         if self.contact is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dynid.errors import InvalidRequestError, OutputExistsError
 from dynid.files import write_bytes
-from dynid.identification import Result, load_result
+from dynid.identification import Result, Tracking, load_result
 from dynid.logs import Log
 from dynid.report.heading import heading_of
 from dynid.report.parameter_sections import whole_robot
@@ -45,6 +45,7 @@ class ReportFile:
                     "verdict": subject.verdict.to_dict(),
                     "findings": [finding.to_dict() for finding in subject.findings],
                     "missing": subject.missing,
+                    **({} if subject.tracking is None else {"tracking": subject.tracking.to_dict()}),
                 }
                 for subject in self.subjects
             ],
@@ -57,6 +58,7 @@ def write_report(
     *,
     compare: Result | str | Path | None = None,
     validate: Log | str | Path | Sequence[Log | str | Path] = (),
+    control: Tracking | bool = False,
     overwrite: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> ReportFile:
@@ -67,6 +69,8 @@ def write_report(
         path: The HTML file to write.
         compare: Another result of the same robot (or its folder) to compare with.
         validate: Held-out logs to validate on: logs in memory, log files laid out as the result's, or experiment files.
+        control: Whether controllers are simulated with the identified model and with the robot file's, on held-out logs
+            where there are; or what `dynid.track` gave.
         overwrite: Whether the file may be replaced.
         progress: Callback; receives a short description of each step.
 
@@ -80,7 +84,9 @@ def write_report(
     held_out = [validate] if isinstance(validate, Log | str | Path) else list(validate)
     results = [_loaded(one, progress) for one in (result, compare) if one is not None]
     _require_same_joints(results)
-    subjects = _named(tuple(subject_of(one, held_out, progress) for one in results))
+    if isinstance(control, Tracking) and len(results) > 1:
+        raise InvalidRequestError("tracking errors are of one result, and two are compared; use control=True")
+    subjects = _named(tuple(subject_of(one, held_out, progress, control=control) for one in results))
     progress("Writing the report")
     content = page(subjects).encode(errors="replace")  # names of folders need not be UTF-8
     write_bytes(path, content, overwrite=overwrite)

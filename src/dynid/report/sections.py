@@ -20,6 +20,7 @@ from dynid.report.residual_section import residual_section
 from dynid.report.rollout_section import law_section, rollout_section
 from dynid.report.signal_figures import friction_curve, friction_figure, sign_figure, spectrum_figure, torque_figure
 from dynid.report.subject import Subject
+from dynid.report.tracking_section import tracking_section
 
 PARTS = ("dynid", "numpy", "scipy", "numba", "pin", "clarabel", "polars", "plotly")
 """Packages whose versions are stated."""
@@ -36,6 +37,7 @@ def sections_of(subjects: Sequence[Subject]) -> list[Section]:
         law_section,
         _torques,
         _validation,
+        tracking_section,
         link_section,
         _friction,
         parameter_section,

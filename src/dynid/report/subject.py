@@ -11,12 +11,15 @@ from dynid.estimation import Replay, diagnose, replayed
 from dynid.findings import Finding, grouped
 from dynid.identification import (
     Result,
+    Tracking,
+    UnseenLog,
     Validation,
     Verdict,
     comparable,
     each_once,
     judge,
     roll_out_log,
+    track,
     unseen_logs,
     validate,
 )
@@ -46,6 +49,7 @@ class Subject:
         verdict: Whether the model can be trusted, and for what.
         rollouts: What is drawn of rollouts of its logs, where it was identified from commands.
         held_out_rollouts: The same of held-out logs.
+        tracking: Tracking errors of simulated controllers, where they were asked for.
     """
 
     name: str
@@ -58,6 +62,7 @@ class Subject:
     verdict: Verdict
     rollouts: Rollouts | None = None
     held_out_rollouts: Rollouts | None = None
+    tracking: Tracking | None = None
 
     @property
     def shown_findings(self) -> tuple[Finding, ...]:
@@ -83,7 +88,11 @@ class Subject:
 
 
 def subject_of(
-    result: Result, held_out: Sequence[Log | str | Path] = (), progress: Progress = lambda _: None
+    result: Result,
+    held_out: Sequence[Log | str | Path] = (),
+    progress: Progress = lambda _: None,
+    *,
+    control: Tracking | bool = False,
 ) -> Subject:
     """Read the logs of a result once more, validate it on others, and judge it.
 
@@ -91,11 +100,13 @@ def subject_of(
         result: The result.
         held_out: Logs that were not used, as `dynid.validate` takes them; each is read once.
         progress: Callback; receives a short description of each step.
+        control: What simulated controllers did; or whether they are simulated, on held-out logs where there are.
     """
     rollouts = _Rolling(result, progress)
     signals, missing, causes = _own_logs(result, progress, rollouts)
     unseen = _Rolling(result, progress)
     validation = predicted = None
+    logs: tuple[UnseenLog, ...] = ()
     if held_out:
         progress("Predicting held-out logs")
         logs = unseen_logs(result, held_out, progress)
@@ -103,9 +114,12 @@ def subject_of(
         p = result.standard_parameters()
         replays = (replayed(one.log, one.prepared, result.model, p) for one in logs)
         predicted = _drawn(unseen.followed(replays), len(logs), result)
+    if control is True:
+        control = track(result, *(one for one in logs if not one.used), progress=progress)
+    tracking = None if control is False else control
     of_validation = () if validation is None else validation.findings
     own = [finding for finding in of_validation if finding.code in ON_RESULT]
-    findings = each_once([*causes, *result.findings, *own, *_on_missing_logs(result)])
+    findings = each_once([*causes, *result.findings, *own, *_on_missing_logs(result), *_on_control(tracking)])
     verdict = result.verdict if validation is None else validation.verdict
     if result.record.verdict is None:  # of an earlier version, which did not look for causes
         verdict = judge(result.record, findings, None if validation is None else validation.unseen)
@@ -120,7 +134,12 @@ def subject_of(
         verdict=verdict,
         rollouts=rollouts.drawing.drawn(),
         held_out_rollouts=unseen.drawing.drawn(),
+        tracking=tracking,
     )
+
+
+def _on_control(tracking: Tracking | None) -> tuple[Finding, ...]:
+    return () if tracking is None else tracking.findings
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,16 +3,19 @@ from .closed_loop import Run, SimulatedRobot, follow
 from .control_rollout import Ended, Rollout, roll_out
 from .desired_motion import SAME_PLACE, Repeated
 from .held_commands import ControlInput
+from .lost import LostError
 from .rollout_sensitivity import RolloutParameters, Sensitivities, sensitivities
-from .settings import Controller, SimulationSettings
+from .settings import ControlLaw, Controller, SimulationSettings
 from .simulated_log import SimulatedLog, check_format, hold_of, settling_of, simulate_run
 from .simulated_robot import nominal_robot, stated_terms
 
 __all__ = [
     "SAME_PLACE",
     "ControlInput",
+    "ControlLaw",
     "Controller",
     "Ended",
+    "LostError",
     "Repeated",
     "Rollout",
     "RolloutParameters",

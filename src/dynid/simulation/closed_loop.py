@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynid.arrays import Array, frozen
-from dynid.errors import InvalidRequestError
+from dynid.errors import InvalidRequestError, ShapeError
 from dynid.excitation import Moves
 from dynid.robot import JointKind, Robot
-from dynid.simulation.desired_motion import reference_of
+from dynid.simulation.desired_motion import Reference, reference_of
 from dynid.simulation.lost import LostError, impossible, lost, without_inertia
 from dynid.simulation.settings import ControlLaw, Controller
 from dynid.simulation.simulated_robot import SimulatedRobot
@@ -43,10 +44,10 @@ class Run:
         q: Positions, shape (samples, nv).
         v: Velocities, shape (samples, nv).
         a: Accelerations, shape (samples, nv).
-        torque: The motors' torques [N m or N] at the joints, shape (samples, nv).
+        torque: The motors' torques [N m or N] at the joints, shape (samples, nv); without a disturbance.
         rests: Which joints dry friction holds, or is just letting go, shape (samples, nv).
         reference: Positions to follow, shape (samples, nv).
-        work: Work of the motors since the start [J], shape (samples,).
+        work: Work of the motors, and of a disturbance, since the start [J], shape (samples,).
         loss: Work into friction, springs and offsets since the start [J], shape (samples,).
     """
 
@@ -72,11 +73,13 @@ def follow(
     controller: Controller = Controller(),
     *,
     nominal: SimulatedRobot | None = None,
+    feedback: SimulatedRobot | None = None,
     log_rate: float | None = None,
     start: Array | None = None,
     lead_in: float = 0.0,
     settling: float = 0.0,
     finest_step: float | None = None,
+    disturbance: Callable[[Array], Array] | None = None,
 ) -> Run:
     """Let a simulated robot follow a trajectory under a controller.
 
@@ -88,11 +91,16 @@ def follow(
         trajectory: What to follow.
         controller: The controller.
         nominal: The robot as the controller knows it; the robot file's values when None.
+        feedback: Of computed torque, the robot whose mass matrix turns corrections of accelerations into torques, so
+            that controllers with different models have the same feedback; the nominal one when None.
         log_rate: Sampling rate of the log [Hz], the controller's rate over a whole number; that rate when None.
         start: Where it starts [rad or m], shape (nv,); where the trajectory, or the lead-in, does when None.
         lead_in: Seconds before the trajectory begins.
         settling: Seconds of the trajectory before it is logged: whole periods of a periodic one.
         finest_step: Longest step of the integrator [s]; as the forces need when None.
+        disturbance: Torques at the joints [N m or N] beside the motors' that the controller does not know, shape
+            (samples, nv), at times [s] since the trajectory began, shape (samples,); these are negative in the lead-in.
+            They are held from tick to tick, as the motors' are. None for none.
 
     Raises:
         InvalidRequestError: If the trajectory starts elsewhere or in motion and there is no lead-in.
@@ -106,20 +114,25 @@ def follow(
     if not is_cached(loop.run):
         logger.warning("compiling the simulation: this happens once and takes about half a minute")
     nominal = nominal or SimulatedRobot.of(robot.model)
+    shape = feedback or nominal
     engine, known = start_engine(robot.plant), start_engine(nominal.plant)
+    shaping = known if feedback is None else start_engine(feedback.plant)
     every = _every(controller.rate, log_rate)
     reference = reference_of(robot.robot, trajectory, controller.rate, start, lead_in, settling)
     wanted, first = reference.states, reference.first
     postures = wanted[0, :: max(1, wanted.shape[1] // 20)]
-    (M, _), (_, rates) = _inertia(nominal, known, postures[:1]), _inertia(robot, engine, postures)
+    (M, _), (_, rates) = _inertia(shape, shaping, postures[:1]), _inertia(robot, engine, postures)
     law = _law(controller, robot.robot, wanted, M)
+    if feedback is not None and law.kind == loop.COMPUTED_TORQUE:
+        law = law._replace(kind=loop.SHAPED)
     substeps, stiff = _substeps(rates, controller.rate, finest_step)
     n, elements = robot.robot.nv, len(robot.forces.direction)
     track, saturated = loop.Track.of(-(-(wanted.shape[1] - first) // every), n, elements), np.zeros(n)
     state = State.at(wanted[0, 0], np.zeros(n), robot.forces)
     end, tick, joint = loop.run(
-        engine.engine, robot.forces, state, known.engine, nominal.forces, law,
-        np.ascontiguousarray(wanted.transpose(1, 0, 2)),
+        engine.engine, robot.forces, state, known.engine, nominal.forces, shaping.engine, shape.forces.inertia,
+        law,
+        np.ascontiguousarray(wanted.transpose(1, 0, 2)), _held(disturbance, reference),
         1.0 / controller.rate, substeps, stiff, first, every, track, saturated,
     )  # fmt: skip
     if end != loop.DONE:
@@ -141,6 +154,18 @@ def _as_run(track: Track, robot: SimulatedRobot, reference: Array, period: float
         work=frozen(track.work[:, 0]),
         loss=frozen(track.work[:, 1]),
     )
+
+
+def _held(disturbance: Callable[[Array], Array] | None, reference: Reference) -> Array:
+    """A disturbance in the middle of each tick, shape (ticks, nv); (0, nv) for none."""
+    ticks, n = reference.states.shape[1:]
+    if disturbance is None:
+        return np.zeros((0, n))
+    times = (np.arange(ticks) - reference.first + 0.5) / reference.rate
+    torques = np.ascontiguousarray(disturbance(times), dtype=float)
+    if torques.shape != (ticks, n):
+        raise ShapeError("the disturbance", f"({ticks}, {n}), a torque for each tick and joint", torques.shape)
+    return torques
 
 
 def _every(rate: float, log_rate: float | None) -> int:

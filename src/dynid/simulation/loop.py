@@ -13,8 +13,8 @@ from dynid.simulation.compilation import compiled, inner
 from dynid.simulation.engine import mass_and_bias
 from dynid.simulation.integrator import advance
 
-PD, PD_GRAVITY, COMPUTED_TORQUE = 0, 1, 2
-"""Kinds of controllers."""
+PD, PD_GRAVITY, COMPUTED_TORQUE, SHAPED = 0, 1, 2, 3
+"""Kinds of controllers; the last is computed torque whose feedback has the mass matrix of another robot."""
 
 DONE, FAR, FAST, ALTERNATES, NOT_POSITIVE = 0, 1, 2, 3, 4
 """How a run ends: as planned; a joint is too far away, too fast, or its torque jumps from limit to limit; the mass
@@ -31,7 +31,7 @@ class Law(NamedTuple):
     """A control law as compiled code takes it.
 
     Attributes:
-        kind: `PD`, `PD_GRAVITY` or `COMPUTED_TORQUE`.
+        kind: `PD`, `PD_GRAVITY`, `COMPUTED_TORQUE` or `SHAPED`.
         stiffness: Torque (for computed torque acceleration) per error of position, shape (nv,).
         damping: The same per error of velocity, shape (nv,).
         limit: Largest torque [N m], shape (nv,).
@@ -80,8 +80,11 @@ def run(
     state,
     nominal,
     nominal_forces,
+    shape,
+    shape_inertia,
     law,
     reference,
+    disturbance,
     period,
     substeps,
     stiff,
@@ -98,8 +101,11 @@ def run(
         state: Where it is; changed in place.
         nominal: The robot as the controller knows it.
         nominal_forces: The same as the controller knows them.
+        shape: The robot whose mass matrix turns corrections of accelerations into torques, if the law is `SHAPED`.
+        shape_inertia: Its motor inertia and couplings, shape (nv, nv).
         law: The control law.
         reference: Positions, velocities and accelerations to follow, shape (ticks, 3, nv).
+        disturbance: Torques beside the motors' that the controller does not know, shape (ticks, nv); (0, nv) for none.
         period: Time between two ticks [s].
         substeps: Steps of the integrator between two ticks.
         stiff: Whether it is the one for steep forces.
@@ -112,21 +118,24 @@ def run(
         How it ended, the tick, and the joint.
     """
     n = len(state.q)
-    u, M, c = np.zeros(n), np.zeros((n, n)), np.zeros(n)
+    u, total, M, c = np.zeros(n), np.zeros(n), np.zeros((n, n)), np.zeros(n)
     flips, last = np.zeros(n), np.zeros(n)
     for tick in range(len(reference)):
         _command(nominal, nominal_forces, law, reference, tick, state, M, c, u)
+        if law.kind == SHAPED:
+            _shape(shape, shape_inertia, law, reference[tick], state, M, c, u)
         for j in range(n):
             _saturate(law, j, u, flips, last, saturated)
+            total[j] = u[j] + (disturbance[tick, j] if tick < len(disturbance) else 0.0)
         end, j = _lost(law, reference[tick, 0], state, flips)
         if end != DONE:
             return end, tick, j
         for step in range(substeps):
-            if not settle(engine, forces, state, u):
+            if not settle(engine, forces, state, total):
                 return _failed(law, state, tick)
             if step == 0 and tick >= first and (tick - first) % every == 0:
                 _keep(track, (tick - first) // every, state, u)
-            if not advance(engine, forces, state, u, period / substeps, stiff):
+            if not advance(engine, forces, state, total, period / substeps, stiff):
                 return _failed(law, state, tick)
     return DONE, 0, 0
 
@@ -165,9 +174,22 @@ def _command(nominal, forces, law, reference, tick, state, M, c, u):
         mass_and_bias(nominal, q, c, M, c)  # at rest: c is read as velocities before it is written
         for j in range(n):
             u[j] += c[j]
-    elif law.kind == COMPUTED_TORQUE:
+    elif law.kind != PD:
+        if law.kind == SHAPED:
+            u[:] = 0.0  # corrections follow in `_shape`
         mass_and_bias(nominal, q, v, M, c)
         _linearise(forces, wanted, M, c, u)
+
+
+@inner
+def _shape(shape, inertia, law, wanted, state, M, c, u):
+    """Add corrections of accelerations to torques u, with the mass matrix of a robot of its own."""
+    n = len(u)
+    mass_and_bias(shape, state.q, state.v, M, c)
+    for j in range(n):
+        a = law.stiffness[j] * (wanted[0, j] - state.q[j]) + law.damping[j] * (wanted[1, j] - state.v[j])
+        for i in range(n):
+            u[i] += (M[i, j] + inertia[i, j]) * a
 
 
 @inner

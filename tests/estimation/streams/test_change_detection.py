@@ -51,6 +51,16 @@ def test_a_payload_is_noticed_within_a_second_weighed_and_noticed_again_when_it_
     assert down.change == pytest.approx(-1.0, abs=0.2)
 
 
+def test_payloads_that_come_and_go_are_all_noticed(arm: DynamicModel) -> None:
+    """Also where one comes just when what was learned with the one before becomes normal."""
+    held, changes = THRESHOLDS.cautious + 2.0, 8
+    parts = [(held, with_payload(arm, 1.0) if k % 2 == 0 else parameters(arm)) for k in range(changes)]
+    alarms = streamed(arm, [(BEGIN, parameters(arm)), *parts]).alarms
+    assert [alarm.cause for alarm in alarms] == ["payload"] * changes
+    assert all(0.0 < alarm.seconds - BEGIN - k * held < 1.5 for k, alarm in enumerate(alarms))
+    assert np.allclose([alarm.change for alarm in alarms], [1.0, -1.0] * (changes // 2), atol=0.2)
+
+
 @pytest.mark.parametrize("joint", [0, 1, 2])
 def test_friction_that_rises_is_named_with_its_joint(arm: DynamicModel, joint: int) -> None:
     stream = streamed(arm, [(BEGIN, parameters(arm)), (20.0, with_friction(arm, joint, 1.6))])
@@ -95,6 +105,13 @@ def test_a_load_on_a_floating_base_is_noticed_and_placed() -> None:
     assert (alarm.cause, alarm.place) == ("payload", robot.links[0].name)
     assert 30.0 < alarm.seconds < 31.0
     assert alarm.interval[0] < 2.0 < alarm.interval[1]
+
+
+def test_payloads_are_as_likely_for_robots_without_masses_as_for_others() -> None:
+    from dynid.estimation.streams.hypotheses import mass_of
+
+    assert mass_of(load_robot("builtin:tx40")) == 6.0
+    assert mass_of(load_robot("builtin:ur5")) == pytest.approx(17.7, abs=1.0)
 
 
 def test_alarms_are_bounded_and_thresholds_are_positive(arm: DynamicModel) -> None:

@@ -74,6 +74,7 @@ def test_plates_agree_with_the_platform_filter_of_ezc3d(tmp_path: Path, kind: in
         assert np.allclose(ours[loaded, 3:], sign * other["moment"].T[loaded] / 1000.0, atol=1e-5)
         at = np.column_stack([pressure(plate, loaded), np.zeros(loaded.sum())]) @ plate.pose[:3, :3].T
         assert np.allclose(at + plate.pose[:3, 3], other["center_of_pressure"].T[loaded] / 1000.0, atol=1e-6)
+        assert plate.corners is not None
         assert np.allclose(plate.corners.T, other["corners"] / 1000.0, atol=1e-6)
 
 
@@ -98,7 +99,10 @@ def test_a_unit_that_is_stated_wrongly_is_named_and_put_right(tmp_path: Path) ->
         found = dynid.read_capture(write_c3d(tmp_path / "w.c3d", truth, unit=unit, written_unit=written))
         assert np.allclose(found.markers, truth.markers, atol=1e-6)
         assert [f.severity for f in found.findings if f.code == "capture-unit-wrong"] == [Severity.WARNING]
-        assert np.allclose(found.plates[0].corners, truth.plates[0].corners, atol=1e-6)
+        ours, true = found.plates[0].corners, truth.plates[0].corners
+        assert ours is not None
+        assert true is not None
+        assert np.allclose(ours, true, atol=1e-6)
         error = found.plates[0].wrench - truth.plates[0].wrench
         assert np.abs(error[:, 3:]).max() < 0.5  # moments were in the same unit
     found = dynid.read_capture(tmp_path / "w.c3d", unit="m")
@@ -159,9 +163,9 @@ def test_a_file_that_is_damaged_or_empty_is_refused_in_one_sentence(tmp_path: Pa
     whole = write_c3d(tmp_path / "w.c3d", short()).read_bytes()
     for k, content in enumerate((b"", b"abc" * 1000, whole[:600], whole[:5000])):
         (tmp_path / f"{k}.c3d").write_bytes(content)
-        with pytest.raises(RecordingError, match=r"no C3D file|cut off|damaged so badly"):
+        with pytest.raises(RecordingError, match=r"no C3D file|cut off|damaged so badly|is empty"):
             dynid.read_capture(tmp_path / f"{k}.c3d")
-    with pytest.raises(RecordingError, match="cannot be read"):
+    with pytest.raises(RecordingError, match="no such file"):
         dynid.read_capture(tmp_path / "none.c3d")
 
 

@@ -117,6 +117,15 @@ def test_a_marker_that_freezes_counts_as_not_seen() -> None:
     assert np.isfinite(found.marker("LFIN")[990:1000]).all()
 
 
+def test_markers_of_a_foot_that_rests_in_an_exact_simulation_are_not_frozen() -> None:
+    exact = captured().capture.at(slice(0, 600))
+    foot = [exact.names.index(name) for name in ("LHEE", "LTOE", "LANK", "LMED")]
+    markers = exact.markers.copy()
+    markers[:, foot] = markers[:1, foot] + 1e-8 * np.sin(np.arange(600.0))[:, None, None]  # rounding of files
+    markers[100:200, foot[0]] = markers[100, foot[0]]
+    assert not named(mended_capture(replace(exact, markers=markers)), "markers-frozen")
+
+
 def test_samples_that_jump_away_and_back_are_taken_out_and_filled() -> None:
     good = captured().noisy().marker("LWRA")
     jumping = good.copy()

@@ -73,6 +73,16 @@ def test_drift_is_named_and_followed() -> None:
     assert np.abs((found[0].wrench - empty)[:, 2]).max() < 0.6
 
 
+def test_a_touch_of_an_unloaded_plate_is_neither_drift_nor_offset() -> None:
+    first, _ = captured().noisy().plates
+    empty = np.concatenate([np.random.default_rng(0).standard_normal((8000, 6)), first.wrench])
+    empty[7400:7500, 2] += 30.0
+    time = np.arange(len(empty)) / 1000.0
+    found, findings = mended_plates([replace(first, time=time, wrench=empty)])
+    assert findings == []
+    assert np.abs((found[0].wrench - empty)[:, 2]).max() < 0.1
+
+
 def test_a_single_plate_whose_sign_differs_is_turned_with_a_warning() -> None:
     found, findings = mended_plates(plates(scale=-1.0))
     assert [(one.code, one.severity.value) for one in findings] == [("plate-wrench-turned-round", "warning")]
@@ -90,6 +100,7 @@ def test_moments_in_another_unit_are_found_by_the_centre_of_pressure() -> None:
 
 def test_pressure_beside_a_plate_is_named() -> None:
     first, _ = captured().noisy().plates
+    assert first.corners is not None
     far = first.corners.mean(axis=0) + 0.2 * (first.corners - first.corners.mean(axis=0))
     _, findings = mended_plates([replace(first, corners=far)])
     assert codes(findings) == ["plate-pressure-beside"]

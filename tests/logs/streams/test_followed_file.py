@@ -116,6 +116,30 @@ def test_endless_lines_are_skipped(tmp_path: Path) -> None:
     text.close()
 
 
+def test_why_nothing_is_read_yet_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    hints: list[str] = []
+
+    def work(inbox: Inbox) -> None:
+        for text, words in (("", "no run.csv"), ("a,b\n1,2\n", "2 lines"), ("1,2\n" * 40, "run.csv: ")):
+            if text:
+                with path.open("a") as file:
+                    file.write(text)
+            end = time.monotonic() + 5.0
+            while words not in inbox.hint and time.monotonic() < end:
+                time.sleep(0.01)
+            hints.append(inbox.hint)
+
+    followed(path, work)
+    assert ["no run.csv" in hints[0], "2 lines" in hints[1], "run.csv: " in hints[2]] == [True] * 3
+
+
+def test_a_folder_is_no_file_to_follow(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").mkdir()
+    with pytest.raises(RecordingError, match="cannot be read"):
+        FollowedFile(tmp_path / "run.csv", form_of, Inbox()).run(threading.Event())
+
+
 def test_columns_that_are_not_found_are_an_error_at_last(tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
     path.write_text("a,b\n" + "1,2\n" * 3000)

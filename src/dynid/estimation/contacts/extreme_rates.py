@@ -1,10 +1,11 @@
 """How often residuals without contact exceed a level: peaks over a threshold, and their generalised Pareto tail.
 
 Exceedances that lie closer together than a contact's quiet time are one peak, as they are one alarm. Peaks beyond a
-high level u come at a rate, and exceed it by amounts with a generalised Pareto distribution, whose shape is not taken
-below zero: no upper end is assumed. The level for a rate is that at which the rate is right on average over a bootstrap
-of the peaks, so that few peaks give a higher level (S. Coles, "An Introduction to Statistical Modeling of Extreme
-Values", 2001, chapter 4).
+high level u come at a rate, and their squares exceed that of u by amounts with a generalised Pareto distribution, whose
+shape is not taken below zero: no upper end is assumed. Of squares, because shape zero is then the tail of Gaussian
+noise; of the values themselves it would be an exponential tail, and levels for rare alarms up to a fifth too high. The
+level for a rate is that at which the rate is right on average over a bootstrap of the peaks, so that few peaks give a
+higher level (S. Coles, "An Introduction to Statistical Modeling of Extreme Values", 2001, chapter 4).
 """
 
 from dataclasses import dataclass
@@ -22,8 +23,8 @@ WANTED_PEAKS = 30
 FEWEST_PEAKS = 8
 """Peaks below which nothing is said of a tail."""
 
-HEAVIEST_SHAPE = 0.3
-"""Largest shape of a tail: estimates from tens of peaks are not better than that."""
+HEAVIEST_SHAPE = 0.6
+"""Largest shape of a tail of squares: estimates from tens of peaks are not better than that."""
 
 BOOTSTRAPS = 200
 """Draws of the peaks."""
@@ -39,8 +40,8 @@ class Tails:
     Attributes:
         above: The level u.
         rates: Peaks beyond u [1/s], shape (draws,).
-        scales: Scale of each tail, shape (draws,).
-        shapes: Shape of each tail, shape (draws,).
+        scales: Scale of each tail of squares, shape (draws,).
+        shapes: Shape of each tail of squares, shape (draws,).
         peaks: Number of peaks that were seen.
     """
 
@@ -52,7 +53,7 @@ class Tails:
 
     def exceeded(self, level: float) -> Array:
         """Rates [1/s] at which a level is exceeded, one of each draw, shape (draws,)."""
-        y = max(level - self.above, 0.0) / self.scales
+        y = max(level**2 - self.above**2, 0.0) / self.scales
         light = self.shapes < 1e-6
         bent = np.where(light, 1.0, self.shapes)
         return self.rates * np.where(light, np.exp(-y), (1.0 + bent * y) ** (-1.0 / bent))
@@ -102,7 +103,7 @@ def fitted_tails(values: Array, time: Array, seconds: float, quiet: float, seed:
             break
     if len(best) < FEWEST_PEAKS or above <= 0.0:
         return None
-    rng, excess = np.random.default_rng(seed), best - above
+    rng, excess = np.random.default_rng(seed), best**2 - above**2
     counts = rng.poisson(len(best), BOOTSTRAPS)
     draws = [_pareto(rng.choice(excess, max(count, 2))) for count in counts]
     scales, shapes = np.array(draws).T

@@ -12,7 +12,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.estimation.contacts.momentum_observer import ObserverSignals, observed
 from dynid.estimation.payloads.load_problem import LoadPlace
-from dynid.estimation.streams.hypotheses import LEAST_MASS, LIKELY_MASS, LIKELY_OFFSET
+from dynid.estimation.streams.hypotheses import LIKELY_MASS, LIKELY_OFFSET, mass_of
 from dynid.model import DynamicModel
 from dynid.model.formulations.chosen_columns import impulse_rows, momentum_rows
 from dynid.robot import SIZE, Robot
@@ -173,7 +173,7 @@ def _responses(robot: Robot, place: LoadPlace, signals: ObserverSignals, gain: f
 
 def _likely(robot: Robot, place: LoadPlace) -> Array:
     """Standard deviations of the ten parameters beforehand, wide enough not to matter once they show, shape (10,)."""
-    mass = LIKELY_MASS * max(sum(link.parameters[0] for link in robot.links), LEAST_MASS)
+    mass = LIKELY_MASS * mass_of(robot)
     length = sum(float(np.linalg.norm(robot.joints[k].placement[:3, 3])) for k in robot.chain(place.link)) or 1.0
     offset = LIKELY_OFFSET * length
     return mass * np.array([1.0, *[offset] * 3, *[offset**2] * 6])

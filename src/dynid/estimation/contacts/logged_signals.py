@@ -68,7 +68,7 @@ class LoggedSignals:
         at_joints = transmission_of(drive, robot)
         q, tau = at_joints.joint_positions(log.position), at_joints.joint_torques(log.torque)
         v = None if log.velocity is None else at_joints.joint_velocities(log.velocity)
-        clock = None if v is None else controller_clock(log.time, q, v)
+        clock = controller_clock(log.time, q, v)
         time = log.time if clock is None else clock.time
         if clock is not None:
             q, tau, v = q[clock.keep], tau[clock.keep], None if v is None else v[clock.keep]

@@ -202,7 +202,7 @@ class Factors:
             whole = whole.without(known)
         return whole if names is None else whole.select(names)
 
-    def save(self, path: Path, *, overwrite: bool = False) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the factors to a file (NPZ, no pickle).
 
         Raises:
@@ -222,15 +222,16 @@ class Factors:
             arrays[f"R{k}"], arrays[f"z{k}"] = factor.R, factor.z
         stream = io.BytesIO()
         np.savez_compressed(stream, **arrays)
-        write_bytes(path, stream.getvalue(), overwrite=overwrite)
+        write_bytes(Path(path), stream.getvalue(), overwrite=overwrite)
 
     @staticmethod
-    def load(path: Path) -> Factors:
+    def load(path: str | Path) -> Factors:
         """Read factors from a file.
 
         Raises:
             FactorsFileError: If the file is missing or holds something else.
         """
+        path = Path(path)
         try:
             arrays = read_arrays(path)
             head = json.loads(arrays["head"].tobytes())

@@ -69,6 +69,7 @@ class ChangeDetector:
         self._penalties, self._references = np.zeros((2, count, most))
         self._least, self._doubts = np.zeros(count), np.zeros((count, most, most))
         self._taken = np.zeros((count, most))
+        self._before_load: dict[int, Array] = {}
         self._original = self.predictors
         mass = mass_of(robot)
         for h, one in enumerate(self.hypotheses):
@@ -84,8 +85,9 @@ class ChangeDetector:
         self._energy = np.zeros(windows + 1)
         self._by_row = np.zeros(len(self.weights))
         self._levels = np.full((windows, count), self.thresholds.lowest / self.thresholds.factor)
+        self._learned = self._levels.copy()
         self._seen = np.zeros((windows, count))
-        self._squares = np.zeros((windows, count))
+        self._squares, self._swings = np.zeros((2, windows, count))
         self._clocks = np.zeros(count)
         self._state = np.zeros(at.PLACES)
         self._state[[at.SINCE, at.WHICH, at.WINDOW]] = -1.0
@@ -158,8 +160,8 @@ class ChangeDetector:
         return self._watch(
             rows, first, steps, moving, self.rows.starts, self.rows.widths, self.predictors, weights, self._columns,
             self._begins, self._sizes, self._penalties, self._references, self._doubts, self._least, self._waiting,
-            self._rates, self._A, self._g, self._energy, self._by_row, self._levels, self._seen, self._squares,
-            self._clocks, self.thresholds.learning, self.thresholds.factor, self._settling,
+            self._rates, self._A, self._g, self._energy, self._by_row, self._levels, self._learned, self._seen,
+            self._squares, self._swings, self._clocks, self.thresholds.learning, self.thresholds.factor, self._settling,
             self.thresholds.confirming, self.thresholds.caution, self._state, *self._memory,
         )  # fmt: skip
 
@@ -234,14 +236,16 @@ class ChangeDetector:
         return covariance @ self._g[window, h, :n] / inflation, covariance
 
     def _change(self, h: int, d: Array, covariance: Array, window: int) -> tuple[float, tuple[float, float]]:
-        """The change in the units of an alarm, and its interval."""
-        if self.hypotheses[h].cause is Cause.PAYLOAD:
-            change, half = float(d[0]), HALF_INTERVAL * math.sqrt(covariance[0, 0])
-        else:  # the torques that friction adds, along those that it had
+        """The change in the units of an alarm, and its interval, by how much it swung while learning."""
+        part = np.eye(1, len(d))[0]
+        if self.hypotheses[h].cause is Cause.FRICTION:  # the torques that it adds, along those that it had
             x = self._references[h, : len(d)]
             along = self._symmetric(window, h) @ x
-            size = max(float(along @ x), 1e-300)
-            change, half = float(along @ d) / size, HALF_INTERVAL * math.sqrt(along @ covariance @ along) / size
+            part = along / max(float(along @ x), 1e-300)
+        learned = min(window, len(self._rates) - 1)
+        swing = float(self._swings[learned, h]) / max(self._clocks[h], 1e-9)
+        wider = max(1.0, swing / self._inflation(h, window))
+        change, half = float(part @ d), HALF_INTERVAL * math.sqrt(wider * float(part @ covariance @ part))
         return change, (change - half, change + half)
 
     def _symmetric(self, window: int, h: int) -> Array:
@@ -254,28 +258,36 @@ class ChangeDetector:
         usual = self._state[at.USUAL_SQUARES] / max(self._state[at.USUAL_COUNT], 1.0)
         return max(float(self._energy[window]) - usual * self._state[at.COUNT], 1e-300)
 
+    def _add(self, h: int, d: Array, covariance: Array, cause: Cause) -> None:
+        """Add a change to what should hold."""
+        n, carried = len(d), self._taken[h, 0]
+        self._taken[h, :n] += d
+        self._doubts[h, :n, :n] += covariance
+        if cause is Cause.FRICTION:
+            self._references[h, :n] += d
+        else:
+            if not carried:
+                self._before_load[h] = self._levels.copy()
+            if abs(self._taken[h, 0]) < self._least[h]:  # what was picked up was put down
+                self._taken[h], self._doubts[h] = 0.0, 0.0
+                self._levels[:] = self._before_load[h]
+            self._least[h] = self._smallest[h] + self.thresholds.part_of_payload * abs(self._taken[h, 0])
+        self.predictors = self._original + self._columns @ np.concatenate(
+            [taken[:size] for taken, size in zip(self._taken, self._sizes, strict=True)]
+        )
+
     def _take(self, h: int, d: Array, covariance: Array, cause: Cause) -> None:
         """Go on from a change: with what it explains, or by learning anew what is normal."""
         if cause is Cause.NOTHING:
             self._state[at.CAUTIOUS] = self.thresholds.cautious
         elif cause is Cause.UNKNOWN:
             self._levels[:] = self.thresholds.lowest / self.thresholds.factor
-            self._squares[:] = self._clocks[:] = 0.0
+            self._squares[:] = self._swings[:] = self._clocks[:] = 0.0
             self._state[[at.USUAL_COUNT, at.USUAL_SQUARES]] = 0.0
         else:
-            n = len(d)
-            self._taken[h, :n] += d
-            self._doubts[h, :n, :n] += covariance
-            if cause is Cause.FRICTION:
-                self._references[h, :n] += d
-            elif abs(self._taken[h, 0]) < self._least[h]:  # what was picked up was put down
-                self._taken[h], self._doubts[h] = 0.0, 0.0
-            if cause is Cause.PAYLOAD:
-                self._least[h] = self._smallest[h] + self.thresholds.part_of_payload * abs(self._taken[h, 0])
-            self.predictors = self._original + self._columns @ np.concatenate(
-                [taken[:size] for taken, size in zip(self._taken, self._sizes, strict=True)]
-            )
             self._state[at.CAUTIOUS] = self.thresholds.cautious
+            self._add(h, d, covariance, cause)
+        self._seen[:] = 0.0  # it was of the change
         for sums in (self._A, self._g, self._energy):
             sums[:] = 0.0
         self._state[at.SINCE] = -1.0

@@ -99,6 +99,29 @@ def doubt_in(A, doubt, n):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def relative_square(A, reference, before, d, U, size, along):
+    """The square of the change that d says, over its variance if errors were white: one on average, if they were.
+
+    The change is that of the first parameter; where there are references, it is of the torques along theirs, whose
+    squares are `before`. U is Cholesky's triangle of `solve`, `along` memory.
+    """
+    change, variance = 0.0, 0.0
+    for i in range(size):
+        part = 1.0 if i == 0 else 0.0
+        if before > 0.0:
+            part = 0.0
+            for k in range(size):
+                part += (A[i, k] if k <= i else A[k, i]) * reference[k]
+            part /= before
+        change += part * d[i]
+        for k in range(i):
+            part -= U[i, k] * along[k]
+        along[i] = part / U[i, i]
+        variance += along[i] * along[i]
+    return change * change / max(variance, 1e-300)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def begin_after(A, g, energy, by_row, state, which, window):
     """Begin the time after an alarm."""
     state[at.SINCE], state[at.COUNT], state[at.WHICH], state[at.WINDOW], state[at.EXCEEDED] = (
@@ -116,15 +139,19 @@ def begin_after(A, g, energy, by_row, state, which, window):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def pass_caution(levels, seen, state, dt):
-    """Let the cautious time pass; at its end what was seen is normal. Gives whether it lasts."""
+def pass_caution(levels, learned, seen, waiting, caution, state, dt):
+    """Let the cautious time pass; at its end what was seen is normal. Gives whether it lasts.
+
+    Of payloads it is so up to `caution` times what was learned at first: more is the next one, which came meanwhile.
+    """
     if state[at.CAUTIOUS] <= 0.0:
         return False
     state[at.CAUTIOUS] -= dt
     if state[at.CAUTIOUS] <= 0.0:
         for w in range(levels.shape[0]):
             for h in range(levels.shape[1]):
-                levels[w, h] = max(levels[w, h], seen[w, h])
+                normal = seen[w, h] if waiting[h] else min(seen[w, h], caution * learned[w, h])
+                levels[w, h] = max(levels[w, h], normal)
                 seen[w, h] = 0.0
     return True
 
@@ -133,7 +160,8 @@ def pass_caution(levels, seen, state, dt):
 def watch(  # noqa: C901
     rows, first, steps, moving, starts, widths, predictors, weights,
     columns, begins, sizes, penalties, references, doubts, least, waiting, rates,
-    A, g, energy, by_row, levels, seen, squares, clocks, learning, factor, settling, confirming, caution, state, U, x,
+    A, g, energy, by_row, levels, learned, seen, squares, swings, clocks,
+    learning, factor, settling, confirming, caution, state, U, x,
 ):  # fmt: skip
     """Run over samples until something happens.
 
@@ -160,9 +188,11 @@ def watch(  # noqa: C901
         g: Sums of `w^2 z r`, shape (windows + 1, hypotheses, most).
         energy: Sums of `w^2 r^2`, shape (windows + 1,).
         by_row: Sums of `w^2 r^2` of each row after an alarm, shape (rows,).
-        levels: The largest explained squares while learning, shape (windows, hypotheses).
+        levels: The largest explained squares of what is normal, shape (windows, hypotheses).
+        learned: Those of the time of learning, of the same shape.
         seen: The largest explained squares of the cautious time after an alarm, of the same shape.
         squares: Integrals over time of explained squares while learning, shape (windows, hypotheses).
+        swings: Integrals over time of `relative_square` while learning, of the same shape.
         clocks: How long each hypothesis was learned [s], shape (hypotheses,).
         learning: How long it has to be [s].
         factor: How many times the largest level while learning an alarm needs.
@@ -196,7 +226,7 @@ def watch(  # noqa: C901
         if clocks.min() < learning:
             state[at.USUAL_COUNT] += 1.0
             state[at.USUAL_SQUARES] += total
-        is_cautious = pass_caution(levels, seen, state, dt)
+        is_cautious = pass_caution(levels, learned, seen, waiting, caution, state, dt)
         limit = factor * caution if is_cautious else factor
         best, which, window = 1.0, -1, -1
         for h in range(hypotheses):
@@ -207,8 +237,11 @@ def watch(  # noqa: C901
                     penalty[i] = penalties[h, i] * usual
                 explained = solve(A[w, h], penalty, g[w, h], n, U, x)
                 if not is_learned:
-                    levels[w, h] = max(levels[w, h], explained)
-                    squares[w, h] += dt * explained if moving[s, h] else 0.0
+                    levels[w, h] = learned[w, h] = max(levels[w, h], explained)
+                    if moving[s, h]:
+                        squares[w, h] += dt * explained
+                        before = product(A[w, h], references[h], references[h], n)
+                        swings[w, h] += dt * relative_square(A[w, h], references[h], before, x, U, n, z)
                     continue
                 if is_cautious:
                     seen[w, h] = max(seen[w, h], explained)

@@ -20,7 +20,7 @@ LIKELY_MASS, LIKELY_OFFSET = 0.2, 0.15
 parts of the limb's length. Both are standard deviations, wide enough not to matter once a robot moves."""
 
 LEAST_MASS = 1.0
-"""Mass [kg] that robots are taken to have whose file states none."""
+"""Mass [kg] that robots are taken to have at least, and each link of those whose file states none."""
 
 
 class Cause(StrEnum):
@@ -64,8 +64,9 @@ def hypotheses_of(model: DynamicModel, values: Array, spans: Array) -> list[Hypo
 
 
 def mass_of(robot: Robot) -> float:
-    """The robot's mass [kg] as its file states it, or `LEAST_MASS`."""
-    return max(sum(float(link.parameters[0]) for link in robot.links), LEAST_MASS)
+    """The robot's mass [kg] as its file states it, or `LEAST_MASS` for each link."""
+    stated = sum(float(link.parameters[0]) for link in robot.links)
+    return max(stated, LEAST_MASS) if stated > 0.0 else LEAST_MASS * len(robot.solid_links)
 
 
 def _payloads(robot: Robot) -> list[Hypothesis]:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from dynid.experiment.first.first_experiment import FirstExperiment
 from dynid.experiment.first.questions import Question
 from dynid.findings import Finding
 from dynid.logs import Capture, Progress, is_capture, read_capture
-from dynid.logs.captures import findings_on_size, labels_in, of_robot, subjects_in
+from dynid.logs.captures import findings_on_size, has_plates_alone, labels_in, of_robot, subjects_in
 from dynid.robot import Robot, load_robot
 
 OF_BODY = ("capture-mass-differs", "capture-size-differs", "capture-without-plates")
@@ -25,13 +26,15 @@ class CapturedExperiment(FirstExperiment):
 
     Attributes:
         captures: What was captured, as it is read; of a file of several persons, of the first of them.
-        stated_keys: Keys of `capture` besides the file, with their values: "unit", "up" and "subject".
+        stated_keys: Keys of `capture` besides the files, with their values: "unit", "up" and "subject".
+        plates: Tables of what the force plates of each measured, where these are files of their own.
         asked: What is open, or was guessed and should be looked at.
         body: Names of the joints of the robot.
     """
 
     captures: tuple[Capture, ...] = ()
     stated_keys: Mapping[str, str] | None = None
+    plates: tuple[Path, ...] = ()
     asked: tuple[Question, ...] = ()
     body: tuple[str, ...] = ()
 
@@ -94,7 +97,8 @@ class CapturedExperiment(FirstExperiment):
         if k == 0:
             yield from (comment(f"NEEDED: {text}") for text in self.needed)
             yield from map(marked, self.asked)
-        keys = dict(self.stated_keys or {})
+        keys = {"plates": relative(self.plates[k], folder)} if self.plates else {}
+        keys |= dict(self.stated_keys or {})
         keys |= {question.key: question.guess for question in self.asked if question.guess is not None}
         file = quoted(relative(self.files[k], folder))
         is_open = any(question.is_open for question in self.asked)
@@ -136,7 +140,7 @@ def first_of_captures(
 
     Args:
         source: The robot, as `load_robot` takes it.
-        files: The files of the captures.
+        files: The files of the captures, and tables of what force plates measured, where these are files of their own.
         folder: Folder that paths in the text are relative to.
         lock: Joints to lock at zero.
         exact_frames: Keep right angles that the robot's file rounds.
@@ -149,20 +153,18 @@ def first_of_captures(
         RecordingError: If a capture cannot be read.
         InvalidRequestError: If files of columns are among captures, or no marker is of the robot.
     """
-    others = [file for file in files if not is_capture(file)]
-    if others:
-        raise InvalidRequestError(f"{others[0].name} is no capture, and {files[0].name} is one; init each kind alone")
+    files, plates = _files_of(files)
     locked = list(lock or ())
     robot = load_robot(source, floating_base=True, lock=locked, exact_frames=exact_frames)
     keys = {key: value for key, value in (("unit", unit), ("up", up), ("subject", subject)) if value is not None}
-    looked = [_look_at(path, robot, keys, progress) for path in files]
+    looked = [_look_at(path, own, robot, keys, progress) for path, own in zip_longest(files, plates)]
     asked = {(one.code, one.key): one for each in looked for one in each.asked}
     findings = {(one.code, one.subject): one for each in looked for one in each.findings}
     axes = tuple(joint.name for joint in robot.axes)
     return CapturedExperiment(
         source,
         robot.name,
-        tuple(files),
+        files,
         (),
         dict.fromkeys(locked, 0.0),
         Path(folder),
@@ -170,12 +172,33 @@ def first_of_captures(
         exact_frames,
         captures=tuple(one.capture for one in looked if one.capture is not None),
         stated_keys=keys,
+        plates=plates,
         asked=tuple(asked.values()),
         body=axes,
     )
 
 
-def _look_at(path: Path, robot: Robot, keys: Mapping[str, Any], progress: Progress) -> _Looked:
+def _files_of(files: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Files of captures, and those of their force plates, in the same order; none where captures have them, too.
+
+    Raises:
+        InvalidRequestError: If there are others, or not one for each capture.
+    """
+    captures = tuple(file for file in files if is_capture(file))
+    plates = tuple(file for file in files if file not in captures and has_plates_alone(file))
+    others = [file for file in files if file not in captures and file not in plates]
+    if others:
+        raise InvalidRequestError(
+            f"{others[0].name} is no capture, and {captures[0].name} is one; init each kind alone"
+        )
+    if plates and len(plates) != len(captures):
+        raise InvalidRequestError(
+            f"{len(captures)} captures come with {len(plates)} tables of force plates; give one for each, in order"
+        )
+    return captures, plates
+
+
+def _look_at(path: Path, plates: Path | None, robot: Robot, keys: Mapping[str, Any], progress: Progress) -> _Looked:
     """One capture, with what is asked about it."""
     subjects = () if "subject" in keys else subjects_in(labels_in(path, progress))
     asked = list[Question]()
@@ -183,7 +206,7 @@ def _look_at(path: Path, robot: Robot, keys: Mapping[str, Any], progress: Progre
         finding = Finding.of("choose-subject", "capture", subjects=list(subjects))
         asked.append(Question(finding, "subject", tuple(subjects), None, f"--subject {subjects[0]}"))
         keys = {**keys, "subject": subjects[0]}
-    capture = read_capture(path, progress=progress, **keys)
+    capture = read_capture(path, plates=plates, progress=progress, **keys)
     fitted, notes = of_robot(robot, capture)
     findings = list(capture.findings)
     for finding in capture.findings:

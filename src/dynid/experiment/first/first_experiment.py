@@ -281,8 +281,16 @@ def _of_captures(
         InvalidRequestError: If what only captures have is stated of other logs.
     """
     if not is_capture(*files):
+        from dynid.logs.captures import FORCES
+
+        forces = next((file.name for file in files if file.suffix.lower() in FORCES), None)
+        if forces is not None:
+            problem = f"{forces} has what force plates measured, and no markers; name their file, too: MARKERS {forces}"
+            raise InvalidRequestError(problem)
         if options["up"] is not None or options["subject"] is not None:
-            problem = "up and subject are of captures (C3D, TRC), and these logs are none; leave them out"
+            problem = (
+                "up and subject are of captures (C3D, TRC, tables of markers), and these logs are none; leave them out"
+            )
             raise InvalidRequestError(problem)
         return None
     from dynid.experiment.first.captured_experiment import first_of_captures

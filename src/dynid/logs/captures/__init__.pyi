@@ -5,6 +5,7 @@ from .capture import Capture, CaptureParts, ForcePlate
 from .capture_axes import AXES, upright
 from .capture_labels import plain_labels, subjects_in
 from .capture_reading import is_capture, labels_in, read_capture
+from .capture_table import FORCES, has_plates_alone
 from .capture_units import LENGTHS, length_unit
 from .captured_log import log_of_capture, log_of_source
 from .exchanged_markers import without_exchanges
@@ -19,6 +20,7 @@ from .robot_markers import of_robot, size_ratio
 __all__ = [
     "AXES",
     "CHANNELS",
+    "FORCES",
     "LENGTHS",
     "Capture",
     "CaptureParts",
@@ -26,6 +28,7 @@ __all__ = [
     "MarkerMotion",
     "contacts_of_plates",
     "findings_on_size",
+    "has_plates_alone",
     "is_capture",
     "labels_in",
     "length_unit",

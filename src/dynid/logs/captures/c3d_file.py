@@ -36,6 +36,8 @@ def written_c3d(path: Path, folder: Path) -> dict[str, Any]:
         import ezc3d
     except ImportError as error:
         raise RecordingError(path, f"C3D files are read by ezc3d, which is not installed; run {INSTALL}") from error
+    if not path.stat().st_size:
+        raise RecordingError(path, "the file is empty")
     try:
         file: Any = ezc3d.c3d(str(path))
         points, analogs = _points(file), np.asarray(file["data"]["analogs"], dtype=float)[0].T

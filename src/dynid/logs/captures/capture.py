@@ -24,7 +24,8 @@ class ForcePlate:
         wrench: What the plate exerts on the body: forces [N], then torques [N m], along the axes of `pose` and about
             its origin, shape (samples, 6).
         pose: Pose of its frame in the world, shape (4, 4).
-        corners: Corners of its surface in the world [m], one after the other around it, shape (4, 3).
+        corners: Corners of its surface in the world [m], one after the other around it, shape (4, 3); None where
+            nobody says where they are.
 
     >>> square = [[0.0, 0.0, 0.0], [0.4, 0.0, 0.0], [0.4, 0.6, 0.0], [0.0, 0.6, 0.0]]
     >>> ForcePlate("plate 1", [0.0, 0.001], [[0.0, 0.0, 700.0, 0.0, 0.0, 0.0]] * 2, np.eye(4), square)
@@ -35,7 +36,7 @@ class ForcePlate:
     time: Array
     wrench: Array
     pose: Array
-    corners: Array
+    corners: Array | None = None
 
     def __post_init__(self) -> None:
         what = f"force plate '{self.name}'"
@@ -43,24 +44,28 @@ class ForcePlate:
         wrench = as_numbers(self.wrench, f"the wrench of {what}")
         if wrench.shape != (len(time), WRENCH):
             raise ShapeError(f"the wrench of {what}", f"({len(time)}, {WRENCH})", wrench.shape)
-        corners = as_numbers(self.corners, f"the corners of {what}")
-        if corners.shape != (4, 3):
-            raise ShapeError(f"the corners of {what}", "(4, 3)", corners.shape)
-        for values, part in ((wrench, "the wrench"), (corners, "the corners")):
+        checked = [(wrench, "the wrench")]
+        if self.corners is not None:
+            corners = as_numbers(self.corners, f"the corners of {what}")
+            if corners.shape != (4, 3):
+                raise ShapeError(f"the corners of {what}", "(4, 3)", corners.shape)
+            checked.append((corners, "the corners"))
+            object.__setattr__(self, "corners", frozen(corners))
+        for values, part in checked:
             if not np.isfinite(values).all():
                 at = np.argwhere(~np.isfinite(values))[0, 0]
                 raise InvalidRequestError(f"{part} of {what} holds NaN or infinite numbers, the first in row {at}")
         object.__setattr__(self, "time", time)
         object.__setattr__(self, "wrench", frozen(wrench))
-        object.__setattr__(self, "corners", frozen(corners))
         object.__setattr__(self, "pose", checked_pose(self.pose, what))
 
     def __len__(self) -> int:
         return len(self.time)
 
     def __repr__(self) -> str:
-        edges = np.linalg.norm(np.diff(self.corners[:3], axis=0), axis=1)
-        return f"ForcePlate '{self.name}': {sampling(self.time)}, {edges[0]:.3g} m by {edges[1]:.3g} m"
+        edges = [] if self.corners is None else np.linalg.norm(np.diff(self.corners[:3], axis=0), axis=1).tolist()
+        size = f", {edges[0]:.3g} m by {edges[1]:.3g} m" if edges else ""
+        return f"ForcePlate '{self.name}': {sampling(self.time)}{size}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

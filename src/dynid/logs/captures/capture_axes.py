@@ -87,14 +87,16 @@ def turn(axis: str) -> Array:
 
 
 def turned(plate: ForcePlate, R: Array) -> ForcePlate:
-    """A plate in a turned world; its wrench is along its own axes."""
+    """A plate in a turned world; its wrench is along its own axes, of which z is normal to its surface."""
+    if plate.corners is None:  # along the axes of the world
+        return replace(plate, wrench=plate.wrench @ np.kron(np.eye(2), R.T))
     return replace(plate, pose=pose(R) @ plate.pose, corners=plate.corners @ R.T)
 
 
 def _seen(parts: CaptureParts) -> tuple[str, str]:
     """The axis that points upward by plates and markers, and why; empty where they do not say."""
     places = np.nanmedian(parts.markers.reshape(-1, 3), axis=0) if np.isfinite(parts.markers).any() else np.zeros(3)
-    votes = [_axis(_above(plate, places), THRESHOLDS.level) for plate in parts.plates]
+    votes = [_axis(_above(plate, places), THRESHOLDS.level) for plate in parts.plates if plate.corners is not None]
     if votes and votes[0] and len(set(votes)) == 1:
         return votes[0], "markers are on that side of the force plates"
     return _by_labels(parts.labels, parts.markers)

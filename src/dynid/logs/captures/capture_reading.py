@@ -1,23 +1,25 @@
-"""Reading a capture: C3D, TRC and tables to markers and force plates in SI units, mended where that is certain."""
+"""Reading a capture: C3D, TRC or a table to markers and force plates in SI units, mended where that is certain."""
 
 import os
 from dataclasses import replace
 from pathlib import Path
 
 from dynid.errors import InvalidRequestError
-from dynid.logs import Progress, local_file, silent
-from dynid.logs.captures import AXES, LENGTHS, Capture, CaptureParts, mended_plates, plain_labels, upright
+from dynid.logs import Progress, RecordingError, local_file, silent
+from dynid.logs.captures import AXES, LENGTHS, Capture, CaptureParts, mended_plates, plain_labels, read_c3d, upright
+from dynid.logs.captures.capture_table import TABLES, is_table_capture, read_table_capture, read_table_plates
 from dynid.logs.captures.exchanged_markers import without_exchanges
 from dynid.logs.captures.lost_markers import without_frozen, without_jumps
 from dynid.logs.captures.marker_gaps import GAPS, without_gaps
 
-C3D = (".c3d",)
-"""Endings of C3D files."""
+C3D = ".c3d"
+"""Ending of C3D files."""
 
 
 def read_capture(
     path: str | os.PathLike[str],
     *,
+    plates: str | os.PathLike[str] | None = None,
     unit: str | None = None,
     up: str | None = None,
     subject: str | None = None,
@@ -26,14 +28,16 @@ def read_capture(
     name: str | None = None,
     progress: Progress = silent,
 ) -> Capture:
-    """Read markers and force plates of a C3D file.
+    """Read markers and force plates: C3D, TRC, or a table (CSV, TSV, text) with columns such as LASI_x, LASI_y, LASI_z.
 
     What is certain is mended, and said in the findings of the capture: units, axes, labels that were exchanged, markers
     that jump or freeze, short gaps, offsets and signs of force plates.
 
     Args:
         path: The file, or its address.
-        unit: Unit of lengths, such as "mm", where the file states it wrongly.
+        plates: A table of what the force plates measured, on the same clock and axes, where it is a file of its own
+            (CSV, TSV, text, MOT, STO): columns such as plate1_Fx, and moments about the origin or a centre of pressure.
+        unit: Unit of lengths, such as "mm", where the file states none or the wrong one.
         up: The axis that points upward, such as "y" or "-z", where the file states it wrongly.
         subject: Whose markers are wanted, in a file of several persons.
         longest_gap: Longest gap of a marker that is filled [s].
@@ -48,7 +52,11 @@ def read_capture(
     """
     if unit is not None and unit not in LENGTHS:
         raise InvalidRequestError(f"unit = {unit!r} is no unit of lengths; choose from {', '.join(LENGTHS)}")
-    parts = upright(_parts(local_file(os.fspath(path), progress), unit, progress), _axis(up))
+    parts = _parts(local_file(os.fspath(path), progress), unit, progress)
+    if plates is not None:
+        others, notes = read_table_plates(local_file(os.fspath(plates), progress), progress)
+        parts = replace(parts, plates=(*parts.plates, *others), findings=(*parts.findings, *notes))
+    parts = upright(parts, _axis(up), "+y" if parts.path.suffix.lower() == ".trc" else "+z")
     labels, kept, notes = plain_labels(parts.labels, parts.path, subject)
     capture = Capture(
         time=parts.time,
@@ -89,9 +97,13 @@ def labels_in(path: Path, progress: Progress = silent) -> tuple[str, ...]:
 
 def _parts(path: Path, unit: str | None, progress: Progress) -> CaptureParts:
     """What a file holds, by its ending."""
-    from dynid.logs.captures import read_c3d
-
-    return read_c3d(path, unit, progress)
+    if not path.exists():
+        raise RecordingError(path, "there is no such file; check the name and the folder")
+    if path.suffix.lower() == C3D:
+        return read_c3d(path, unit, progress)
+    if path.suffix.lower() not in TABLES:
+        raise RecordingError(path, f"a capture is a file that ends in {', '.join((C3D, *TABLES))}")
+    return read_table_capture(path, unit, progress)
 
 
 def _axis(up: str | None) -> str | None:
@@ -105,5 +117,7 @@ def _axis(up: str | None) -> str | None:
 
 
 def is_capture(*paths: Path) -> bool:
-    """Whether files are those of a capture, by their endings."""
-    return any(path.suffix.lower() in C3D for path in paths)
+    """Whether a file is that of a capture: by its ending, or a table that holds hardly anything but markers."""
+    return any(
+        path.suffix.lower() == C3D or (path.suffix.lower() in TABLES and is_table_capture(path)) for path in paths
+    )

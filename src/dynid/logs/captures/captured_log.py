@@ -107,6 +107,7 @@ def log_of_source(source: LogSource, robot: Robot | None, progress: Progress) ->
     options: dict[str, Any] = {} if stated.longest_gap is None else {"longest_gap": stated.longest_gap}
     options["unit"] = stated.unit if isinstance(stated.unit, str | None) else stated.unit[0]
     options |= {"up": stated.up, "subject": stated.subject, "name": source.name}
+    options |= {} if stated.plates is None else {"plates": stated.plates.path}
     capture = read_capture(stated.path, progress=progress, **options)
     progress(f"{capture.name}: inverse kinematics")
     found = log_of_capture(robot, _cut(capture, source))

@@ -30,8 +30,10 @@ class LostMarkerThresholds:
     """Time [s] that a marker must have exactly the same place to be frozen. Calibrated on good captures."""
 
     together: int = 2
-    """Others that may stand exactly still meanwhile: where more do, a segment rests in an exact simulation.
-    By judgement."""
+    """Others that may stand still meanwhile: where more do, a segment rests in an exact simulation. By judgement."""
+
+    still: float = 1e-5
+    """Distance [m] up to which they do: rounding of files, and less than the noise of any camera. By judgement."""
 
     moving: float = 0.01
     """Distance [m] that half of the other markers move meanwhile: else everybody stands still, and the file is rounded.
@@ -102,5 +104,5 @@ def _others_move(markers: Array, m: int, first: int, last: int) -> bool:
     if not seen.any():
         return False
     moved = np.linalg.norm(np.ptp(others[:, seen], axis=0), axis=1)
-    together = np.count_nonzero(moved == 0.0) > THRESHOLDS.together
+    together = np.count_nonzero(moved < THRESHOLDS.still) > THRESHOLDS.together
     return bool(np.median(moved) > THRESHOLDS.moving) and not together

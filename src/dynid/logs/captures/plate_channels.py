@@ -89,7 +89,7 @@ def saturated_samples(channel: Array) -> int:
 
     >>> x = np.sin(np.arange(200) / 10.0)
     >>> saturated_samples(x), saturated_samples(np.minimum(x, 0.9)), saturated_samples(np.round(x, 2))
-    (0, 48, 0)
+    (0, 27, 0)
     """
     differences = np.abs(np.diff(channel))
     moving = differences[differences > 0.0]

@@ -67,7 +67,7 @@ def contacts_of_plates(
             continue
         rows = loaded[:: max(1, len(loaded) // THRESHOLDS.samples)]
         near, distance = _nearest(ForcePlate(plate.name, time, wrench, plate.pose, plate.corners), rows, places)
-        shares = {name: float(np.mean(near == name)) for name in dict.fromkeys(near)}
+        shares = {name: float(np.mean(near == name)) for name in dict.fromkeys(near.tolist())}
         shares = {name: share for name, share in sorted(shares.items(), key=lambda one: -one[1]) if share >= 0.01}
         contacts.append(Contact(next(iter(shares)), wrench, plate.pose))
         findings.append(Finding.of("plate-carries", plate.name, bodies=shares, share=len(loaded) / len(time)))
@@ -78,8 +78,8 @@ def contacts_of_plates(
             f"nobody stands on the {len(capture.plates)} force plates of '{capture.name}'; a body is identified from "
             "the wrench on its feet, so give a capture in which it is measured"
             if capture.plates
-            else f"'{capture.name}' has no force plates; a body is identified from the wrench on its feet, so give a "
-            "capture in which it is measured"
+            else f"'{capture.name}' has no force plates; a body is identified from the wrench on its feet: give a "
+            "capture in which it is measured, or the table that has it (plates = ... beside file in capture)"
         )
     return tuple(contacts), tuple(findings)
 

@@ -31,6 +31,13 @@ class PlateThresholds:
     fewest: int = 3
     """Windows without load, one after the other, that make a stretch; those at its ends do not count. By judgement."""
 
+    touch: float = 6.0
+    """Distance of the vertical force in a window from the median of its neighbours, in standard deviations of such
+    distances, from which something touches the plate there. Calibrated on good captures."""
+
+    around: int = 7
+    """Windows of which that median is. By judgement."""
+
     loaded: float = 30.0
     """Vertical force [N] beyond the offset from which somebody stands on a plate. By judgement."""
 
@@ -159,7 +166,18 @@ def _unloaded(plate: ForcePlate, zero: tuple[float, float] | None) -> tuple[Arra
     for first, last in zip(edges[::2], edges[1::2], strict=True):
         if last - first >= THRESHOLDS.fewest:
             kept[first + (first > 0) : last - (last < count)] = True  # somebody may just come or go
+    kept[kept] = ~_touched(level[kept])
     return middles[kept], blocks[kept].mean(axis=1)
+
+
+def _touched(level: Array) -> np.ndarray:
+    """Windows without load in which something touches the plate for a moment, by mean forces [N], shape (windows,)."""
+    half = THRESHOLDS.around // 2
+    if len(level) < THRESHOLDS.around:
+        return np.zeros(len(level), dtype=bool)
+    ends = np.pad(level, half, mode="edge")
+    away = np.abs(level - np.median(np.lib.stride_tricks.sliding_window_view(ends, THRESHOLDS.around), axis=1))
+    return np.asarray(away > THRESHOLDS.touch * max(float(np.median(away)) / 0.6745, 1e-9))
 
 
 def _drift(time: Array, means: Array) -> float:
@@ -185,7 +203,7 @@ def _knots(time: Array, means: Array) -> tuple[Array, Array]:
 
 def _moment_factor(plate: ForcePlate, loaded: np.ndarray) -> float:
     """What moments must be multiplied with to be in newton metres, by where the centre of pressure is."""
-    if not loaded.any():
+    if not loaded.any() or plate.corners is None:
         return 1.0
     reach = _reach(plate, loaded)
     if np.median(reach) > THRESHOLDS.unit:
@@ -198,12 +216,15 @@ def _on_pressure(plate: ForcePlate, loaded: np.ndarray, factor: float) -> Iterat
     """Findings on where the centre of pressure of a plate is."""
     if factor != 1.0:
         yield Finding.of("plate-moment-unit", plate.name, factor=factor)
-    if loaded.any() and np.median(reach := _reach(plate, loaded)) > THRESHOLDS.beside:
+    if plate.corners is None or not loaded.any():
+        return
+    if np.median(reach := _reach(plate, loaded)) > THRESHOLDS.beside:
         yield Finding.of("plate-pressure-beside", plate.name, reach=float(np.median(reach)))
 
 
 def _reach(plate: ForcePlate, loaded: np.ndarray) -> Array:
     """How far the centre of pressure is from the plate's middle, in half its sides, shape (loaded samples,)."""
+    assert plate.corners is not None
     half = 0.5 * np.linalg.norm([plate.corners[0] - plate.corners[1], plate.corners[0] - plate.corners[3]], axis=1)
     at = pressure(plate, loaded)
     return np.asarray(np.max(np.abs(at) / half, axis=1))

@@ -185,6 +185,19 @@ PASSED_BAND = 0.8
 """Part of the new band that the filter of decimation passes."""
 
 
+SHORTEST_DECIMATED = 28
+"""Samples that a step of decimation needs at least: one more than its filter is padded with."""
+
+
+def can_be_decimated(samples: int, factors: Sequence[int]) -> bool:
+    """Whether so many samples are enough for each of the steps of `decimated`."""
+    for factor in factors:
+        if samples < SHORTEST_DECIMATED:
+            return False
+        samples = -(-samples // factor)
+    return True
+
+
 def decimated(x: Array, factors: Sequence[int]) -> Array:
     """Every k-th sample after a low-pass without delay (Chebyshev, order 8), for each of the factors in turn.
 
@@ -198,9 +211,10 @@ def decimated(x: Array, factors: Sequence[int]) -> Array:
     for factor in factors:
         if factor < 1:
             raise InvalidRequestError(f"a factor of decimation must be at least 1, not {factor}")
-        if len(x) < 28:
-            raise TooShortError(f"decimation by {factor}", len(x), 28)
-        x = zero_phase(chebyshev(8, 0.05, 0.8 / factor), x, padding=27)[::factor] if factor > 1 else x
+        if len(x) < SHORTEST_DECIMATED:
+            raise TooShortError(f"decimation by {factor}", len(x), SHORTEST_DECIMATED)
+        if factor > 1:
+            x = zero_phase(chebyshev(8, 0.05, 0.8 / factor), x, padding=SHORTEST_DECIMATED - 1)[::factor]
     return x
 
 

@@ -66,6 +66,11 @@ class GrowingText:
                 self._begin_anew()
                 yield from self.new_lines()
 
+    @property
+    def is_there(self) -> bool:
+        """Whether there is such a file."""
+        return self._stream is not None
+
     def close(self) -> None:
         """Let go of the file."""
         if self._stream is not None:
@@ -76,6 +81,8 @@ class GrowingText:
             self._stream = self.path.open("rb")
         except FileNotFoundError:  # not yet, or between two files of a rotation
             return False
+        except OSError as error:
+            raise RecordingError(self.path, f"it cannot be read ({error.strerror})") from error
         return True
 
     def _begin_anew(self) -> None:
@@ -118,6 +125,7 @@ class FollowedFile:
     _form: LineForm | None = None
     _head: list[str] = field(default_factory=list)
     _count: int = 0
+    _problem: str = ""
 
     def __post_init__(self) -> None:
         if self.path.suffix.lower() not in FOLLOWED:
@@ -141,9 +149,22 @@ class FollowedFile:
                 for _ in range(text.too_long - too_long):
                     self.inbox.refuse("too-long")
                 too_long = text.too_long
+                self._hint(is_there=text.is_there)
                 stop.wait(POLL)
         finally:
             text.close()
+
+    def _hint(self, *, is_there: bool) -> None:
+        """Say why nothing is read yet."""
+        name, lines = self.path.name, len(self._head)
+        if self._form is not None:
+            self.inbox.hint = ""
+        elif not is_there:
+            self.inbox.hint = f"there is no {name} yet"
+        elif self._problem:
+            self.inbox.hint = f"{name}: {self._problem}"
+        else:
+            self.inbox.hint = f"{name} has {lines} lines so far; its columns are looked for after {FEWEST_LINES}"
 
     def _take(self, line: str) -> None:
         if self._form is not None:
@@ -159,8 +180,9 @@ class FollowedFile:
             try:
                 self._form = self.form_of(snapshot)
             except DynidError as error:
+                self._problem = str(error).replace(f"{snapshot}: ", "")
                 if count >= MOST_LINES:
-                    raise RecordingError(self.path, str(error).replace(f"{snapshot}: ", "")) from error
+                    raise RecordingError(self.path, self._problem) from error
                 return
         waiting, self._head = self._head, []
         for earlier in waiting:

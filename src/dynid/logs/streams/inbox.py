@@ -48,10 +48,12 @@ class Inbox:
 
     Attributes:
         counts: What arrived so far.
+        hint: Why nothing is read yet, in words; empty where that is not known.
     """
 
     def __init__(self, most: int = MOST_WAITING) -> None:
         self.counts = Counts()
+        self.hint = ""
         self.is_closed = False
         self.problem: Exception | None = None
         self._most = most

@@ -42,6 +42,12 @@ class CodeRequest:
         """Whether there is an observer of the momentum."""
         return {"momentum", "friction"} <= set(self.names)
 
+    @property
+    def observer_names(self) -> tuple[str, ...]:
+        """Functions of the observer, which have a state that the caller keeps."""
+        contact = () if self.thresholds is None else ("contact_thresholds", "contact")
+        return ("observer_reset", "observer_step", *contact) if self.has_observer else ()
+
 
 def record_of(request: CodeRequest) -> str:
     """Everything that the code is made of, as JSON in ASCII."""

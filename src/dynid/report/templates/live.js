@@ -49,23 +49,30 @@
     }
   }
   const lamp = unit([-0.35, 0.55, 0.76]);
-  const centre = [0, 0, 0], room = { low: [Infinity, Infinity, Infinity], high: [-Infinity, -Infinity, -Infinity] };
+  const centre = [0, 0, 0];
+  const reached = Array.from({ length: 96 }, (_, k) => { // directions all around, with the farthest point that was reached in each
+    const z = 1 - (2 * k + 1) / 96, angle = 2.399963 * k, r = Math.sqrt(1 - z * z);
+    return { along: [r * Math.cos(angle), r * Math.sin(angle), z], most: -Infinity, point: null };
+  });
   const poseOf = (part, poses) => part.link < 0 ? [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0] : poses.slice(12 * part.link, 12 * part.link + 12);
   const moved = (T, p, i) => T[4 * i] * p[0] + T[4 * i + 1] * p[1] + T[4 * i + 2] * p[2] + T[4 * i + 3];
   function fit(poses, view, w, h) { // all that was reached so far is in the picture; a body that walks stays in its middle
     const origin = scene.floating ? [poses[3], poses[7], poses[11]] : [0, 0, 0];
     for (const part of parts) {
       const T = poseOf(part, poses);
-      for (const p of part.box) for (let i = 0; i < 3; i++) {
-        const at = moved(T, p, i) - origin[i];
-        room.low[i] = Math.min(room.low[i], at); room.high[i] = Math.max(room.high[i], at);
+      for (const p of part.box) {
+        const at = origin.map((o, i) => moved(T, p, i) - o);
+        for (const far of reached) {
+          const size = dot(far.along, at);
+          if (size > far.most) { far.most = size; far.point = at; }
+        }
       }
     }
-    const ends = [0, 1].map((axis) => {
-      const all = [0, 1, 2, 3, 4, 5, 6, 7].map((k) => dot(view[axis], [0, 1, 2].map((c) => (k >> c) & 1 ? room.high[c] : room.low[c])));
+    const ends = view.map((axis) => {
+      const all = reached.map((far) => dot(axis, far.point));
       return [Math.min(...all), Math.max(...all)];
     });
-    for (let i = 0; i < 3; i++) centre[i] = origin[i] + 0.5 * (room.low[i] + room.high[i]);
+    for (let i = 0; i < 3; i++) centre[i] = origin[i] + view.reduce((sum, axis, k) => sum + axis[i] * 0.5 * (ends[k][0] + ends[k][1]), 0);
     return camera.zoom * 0.94 * Math.min(w / (ends[0][1] - ends[0][0]), h / (ends[1][1] - ends[1][0]));
   }
   function place(part, poses, view, scale, w, h) {
@@ -178,12 +185,14 @@
 
   // ---- Numbers
   const short = (x) => x === null || x === undefined ? "–" : x >= 1e5 ? x.toExponential(1).replace("e+", "e") : x >= 100 ? Math.round(x).toString() : x.toPrecision(3);
+  const percent = (x) => x >= 10 ? Math.round(x).toString() : x.toPrecision(2);
   const set = (id, text) => { const e = find(id); if (e.textContent !== text) e.textContent = text; };
   function bars(id, names, coloured) {
     return names.map((name) => {
       const row = document.createElement("li"), label = document.createElement("span"), bar = document.createElement("i");
       const fillIn = document.createElement("i"), value = document.createElement("b");
-      label.textContent = name; label.title = name; value.textContent = "–";
+      name.split(/(?<=[_./-])/).forEach((part) => label.append(part, document.createElement("wbr"))); // where long names break
+      label.title = name; value.textContent = "–";
       bar.append(fillIn); row.append(label, bar, value); find(id).append(row);
       return (share, text, rgb) => {
         fillIn.style.width = `${(100 * Math.max(0, Math.min(1, share))).toFixed(1)}%`;
@@ -269,7 +278,7 @@
       segmentBars[k](share || 0, share === null ? "none" : `${Math.round(100 * share)} %`, share === null ? GREY : colour(share));
     });
     if (rowNames === null && state.rows.length) { rowNames = state.rows.map((row) => row.name); jointBars = bars("joints", rowNames); }
-    state.rows.forEach((row, k) => { const e = row.relative_error; jointBars[k](e || 0, e === null ? "–" : `${short(100 * e)} %`); });
+    state.rows.forEach((row, k) => { const e = row.relative_error; jointBars[k](e || 0, e === null ? "–" : `${percent(100 * e)} %`); });
     course(state.course); changes(state.changes, state.seconds); counts(state); proposal(state.next_step);
     dirty = true;
   }
