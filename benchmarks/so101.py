@@ -1,6 +1,6 @@
 """The SO-101 by both ways: from its commands as a servo drive, and from currents without sign.
 
-    DYNID_DATASETS=... python -m benchmarks.so101 [--way commands] [--way currents] [--write]
+    DYNID_DATASETS=... python -m benchmarks.so101 [--way commands] [--way currents] [--way truncated] [--write]
 
 `examples/so101.toml` and `examples/so101_unsigned.toml` identify from five motions, and their `_validation` files hold
 the other three. Commands say what the signs of currents must be, and serve as a check of those that were recovered: a
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from tests.public_logs import so101_voltage
 
 import dynid
 from benchmarks.marked_tables import with_table
+from dynid.arrays import frozen
 from dynid.experiment import read_experiment
 from dynid.logs import read_source
 
@@ -163,16 +164,37 @@ def of_currents() -> dict[str, str]:
     }
 
 
-WAYS = {"commands": of_commands, "currents": of_currents}
+HALF_STEP = 0.0114
+"""Half a step of the torques [N m]."""
+
+
+def of_truncated() -> dict[str, str]:
+    """Gravity torques if magnitudes were truncated to steps, and not rounded: half a step more of all but zeros."""
+    file = read_experiment(example("so101_unsigned"))
+    robot = dynid.load_robot(file.robot, lock=file.lock)
+    logs = [
+        replace(log, torque=frozen(np.where(log.torque > 0.0, log.torque + HALF_STEP, 0.0)), findings=())
+        for log in logs_of("so101_unsigned")
+    ]
+    result = dynid.identify(robot, logs, terms=list(file.terms), torque="magnitude")
+    gravity = gravity_of(result)
+    scale = float(np.mean([factor for factor, _ in gravity.values()]))
+    print({name: f"{100 * (factor / scale - 1):+.0f} %" for name, (factor, _) in gravity.items()})
+    assert result.record.sign_recovery is not None
+    print(f"sure {result.record.sign_recovery.sure:.1%}")
+    return {}
+
+
+WAYS = {"commands": of_commands, "currents": of_currents, "truncated": of_truncated}
 
 
 def main() -> None:
     """Print the tables, or write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--way", choices=WAYS, action="append", help="one of them; both when left out")
+    parser.add_argument("--way", choices=WAYS, action="append", help="of these; commands and currents when left out")
     parser.add_argument("--write", action="store_true", help="write the tables into docs/low_cost_arms.md")
     options = parser.parse_args()
-    for way in options.way or WAYS:
+    for way in options.way or ("commands", "currents"):
         start = time.perf_counter()
         for name, text in WAYS[way]().items():
             print(f"{name}\n{text}\n")
