@@ -141,7 +141,8 @@ def _add_plates(
     _set(file, "FORCE_PLATFORM", "TYPE", [kind] * count)
     _set(file, "FORCE_PLATFORM", "ZERO", [0, 0])
     _set(file, "FORCE_PLATFORM", "ORIGIN", np.column_stack([origin for _, origin in found]))
-    corners = np.stack([scale * (plate.corners @ R.T).T for plate in capture.plates], axis=2)
+    known = [plate.corners for plate in capture.plates if plate.corners is not None]
+    corners = np.stack([scale * (each @ R.T).T for each in known], axis=2)
     _set(file, "FORCE_PLATFORM", "CORNERS", corners)
     _set(file, "FORCE_PLATFORM", "CHANNEL", np.arange(1.0, 1.0 + count * width).reshape(count, width).T)
     if kind == 4:
