@@ -110,10 +110,11 @@ def export(
     force: ForceOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Write the identified model to a robot file, for a simulator, or as code for a controller.
+    """Write the identified model as a robot file or as code.
 
-    Only inertial and friction parameters, and gains of position actuators, change in your file. A result whose verdict
-    is "no" is refused.
+    Robot files are yours with identified numbers: only inertial and friction parameters, and gains of position
+    actuators, change. Settings are for Isaac Lab, mjlab or other programs, and code is for controllers. A result whose
+    verdict is "no" is refused.
     """
     of_code = {"scalar": scalar, "functions": functions, "parameters": parameters, "terms": terms, "name": name}
     of_code |= {"thresholds": thresholds}

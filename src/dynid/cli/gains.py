@@ -40,9 +40,10 @@ def gains(
     full: FullOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Identify drive gains (torque per ampere) from logs with and without a known load.
+    """Identify drive gains (torque per ampere) with a known load.
 
-    The experiment's [[load]] states at least the mass, and [[log]] load = NAME which logs carry it.
+    Some logs are with that load and some without it. The experiment's [[load]] states at least the mass, and
+    [[log]] load = NAME which logs carry it.
     """
     with errors_in_words(), steps_shown() as step:
         import dynid

@@ -33,10 +33,10 @@ def gravity(
     full: FullOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Identify gravity parameters (masses and first moments) from static postures or slow motion.
+    """Identify gravity parameters from postures or slow motion.
 
-    Finds where the robot stands still and takes mean torques there; friction cancels out where postures are approached
-    from both sides.
+    These are masses and first moments. Finds where the robot stands still and takes mean torques there; friction
+    cancels out where postures are approached from both sides.
     """
     with errors_in_words(), steps_shown() as step:
         import dynid

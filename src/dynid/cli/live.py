@@ -59,10 +59,11 @@ def live(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open the page.")] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Show live how well each segment is determined, and which motion to make next.
+    """Show live how well each segment is determined.
 
-    Data come from a file that is being written, by UDP, or from a log that is replayed. The page answers on this
-    machine only, at the printed address with its token. Ctrl-C ends it; with --json a replay ends by itself.
+    The page also proposes which motion to make next. Data come from a file that is being written, by UDP, or from a
+    log that is replayed. The page answers on this machine only, at the printed address with its token. Ctrl-C ends it;
+    with --json a replay ends by itself.
     """
     with errors_in_words():
         import numpy as np

@@ -70,7 +70,7 @@ def observe(
     full: FullOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Observe external torques: contacts, and the load that explains them.
+    """Observe external torques: contacts and loads.
 
     Runs the momentum observer over a log, as the generated C does on the robot, with thresholds per joint from motion
     without contact.
