@@ -21,7 +21,14 @@ import yaml
 
 import dynid
 from dynid import DynamicModel, GeneratedCode, Result, Robot, generate_code
-from dynid.errors import DynidError, InvalidRequestError, OutputExistsError, ShapeError, UnknownNameError
+from dynid.errors import (
+    DynidError,
+    ForeignOutputError,
+    InvalidRequestError,
+    OutputExistsError,
+    ShapeError,
+    UnknownNameError,
+)
 from dynid.estimation.contacts.contact_limits import ContactLimits
 from dynid.estimation.contacts.speed_levels import SpeedLevel
 from dynid.identification.answers import Answer, Verdict
@@ -127,6 +134,17 @@ def test_the_loader_for_python_and_cmake(tmp_path: Path) -> None:
     loaded: Any = module.Model(library)
     assert np.allclose(loaded.inverse_dynamics(q, v, a), model.inverse_dynamics(q, v, a), atol=1e-10)
     assert np.allclose(loaded.mass_matrix(q[0]), model.mass_matrices(q[:1])[0], atol=1e-10)
+    observer: Any = module.Observer(loaded, 50.0)
+    still, gravity = np.zeros((200, 6)), np.tile(loaded.gravity(q[0]), (200, 1))
+    pushed = np.eye(6)[2] * (np.arange(200) >= 1)[:, None]
+    found = observer.step(0.01, np.tile(q[0], (200, 1)), still, gravity - 5.0 * pushed)
+    assert np.allclose(found[-1], 5.0 * np.eye(6)[2], atol=1e-9)
+    assert observer.contact(still[0]) == 3
+    observer.reset()
+    assert np.array_equal(observer.step(0.01, q[0], still[0], gravity[0]), still[0])
+    assert observer.contact(still[0]) == 0
+    with pytest.raises(ValueError, match="tau"):
+        observer.step(0.01, q[0], still[0], gravity[:, :2])
 
 
 @compiled
@@ -199,11 +217,13 @@ def test_a_folder_of_hostile_names_builds_and_checks_itself(tmp_path: Path) -> N
     assert build(folder, f"{code.name}.c", f"test_{code.name}.c", flags=(*STRICT, "-trigraphs")) == 0
 
 
-@pytest.mark.parametrize("name", ["", "7", "int", "std", "a*/b", "ÄÖ", "__x__", "linux", "A" * 500, "class"])
+@pytest.mark.parametrize(
+    "name", ["", "7", "int", "std", "a*/b", "ÄÖ", "__x__", "linux", "A" * 500, "class", "Link", "sin", "uint8_t"]
+)
 def test_identifiers_are_words_that_mean_nothing(name: str) -> None:
     made_of_it = identifier(name)
     assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", made_of_it)
-    assert made_of_it not in ("int", "std", "linux", "class")
+    assert made_of_it not in ("int", "std", "linux", "class", "link", "sin", "uint8_t")
     assert len(made_of_it) < 64
     assert identifier(made_of_it) == made_of_it
 
@@ -362,9 +382,35 @@ def test_a_folder_is_written_whole_and_never_over_another(tmp_path: Path) -> Non
     other = tmp_path / "mine"
     other.mkdir()
     (other / "notes.txt").write_text("mine")
-    with pytest.raises(OutputExistsError):
+    with pytest.raises(ForeignOutputError):
         code.write(other, overwrite=True)
     assert (other / "notes.txt").read_text() == "mine"
+
+
+def test_files_of_users_in_a_folder_of_code_are_not_lost(tmp_path: Path) -> None:
+    folder = generate_code("builtin:two_link").write(tmp_path / "code")
+    (folder / "build" / "CMakeFiles").mkdir(parents=True)
+    (folder / "build" / "Makefile").write_text("all:\n")
+    package = generate_code("builtin:ur5", "ros2", terms=TERMS, name="arm")
+    package.write(folder, overwrite=True)  # whatever was generated before
+    assert {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} == set(package.files)
+    (folder / "src" / "main.cpp").write_text("int main() {}\n")
+    with pytest.raises(ForeignOutputError) as raised:
+        package.write(folder, overwrite=True)
+    assert raised.value.found == "src/main.cpp"
+    assert (folder / "src" / "main.cpp").is_file()
+
+
+@compiled
+@pytest.mark.parametrize("name", ["link", "sin", "index"])
+def test_names_of_functions_of_c_are_no_namespaces(tmp_path: Path, name: str) -> None:
+    robot = replace(dynid.load_robot("builtin:two_link"), name=name)
+    code = generate_code(robot, functions=["gravity"])
+    folder = code.write(tmp_path / "code")
+    text = f'#include <cmath>\n#include <cstring>\n#include <unistd.h>\n#include "{code.name}.hpp"\n'
+    (folder / "main.cpp").write_text(text)
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+    subprocess.run(["g++", *flags, "main.cpp"], cwd=folder, check=True)
 
 
 def test_the_command_writes_code_of_results_and_robots(tmp_path: Path) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
+from dynid.errors import ForeignOutputError, InvalidRequestError, OutputExistsError, UnknownNameError
 from dynid.files import is_file, replace_folder
 from dynid.identification.answers import Answer
 from dynid.identification.code_thresholds import StatedThresholds, contact_levels
@@ -19,7 +19,7 @@ from dynid.identification.robot_output import UntrustedResultError
 from dynid.model import DynamicModel, Observed, Term, find_base_parameters
 from dynid.model.code.c_text import Scalar
 from dynid.model.code.code_files import code_files
-from dynid.model.code.code_request import SCHEMA, CodeRequest
+from dynid.model.code.code_request import RECORD_FILE, SCHEMA, CodeRequest
 from dynid.model.code.compiled_model import Backend, CompiledModel
 from dynid.model.code.functions import OFFERS, CodeModel
 from dynid.model.code.names import checked_identifier, identifier
@@ -32,6 +32,9 @@ TARGETS = ("c", "ros2")
 
 Target = Literal["c", "ros2"]
 Source = Result | DynamicModel | Robot | str | Path
+
+BUILT = {"build", "install", "log", "__pycache__"}
+"""Folders in which build tools and Python leave what they make."""
 
 _STATED = {"viscous": "damping", "coulomb": "friction", "armature": "armature"}
 """Terms that a robot file may state, each with the attribute of its joints."""
@@ -75,11 +78,14 @@ class GeneratedCode:
             overwrite: Whether it may be.
 
         Raises:
-            OutputExistsError: If the folder is there and may not be replaced, or holds something else.
+            OutputExistsError: If the folder is there and may not be replaced.
+            ForeignOutputError: If it holds something else.
         """
         folder = Path(folder)
-        if folder.exists() and not (overwrite and _is_ours(folder)):
+        if folder.exists() and not overwrite:
             raise OutputExistsError(folder)
+        if folder.exists():
+            _require_ours(folder)
 
         def fill(made: Path) -> None:
             for name, text in self.files.items():
@@ -288,10 +294,27 @@ def _chosen(code: CodeModel, functions: Sequence[str] | None) -> tuple[tuple[str
     return names, tuple(reasons.values())
 
 
-def _is_ours(folder: Path) -> bool:
-    """Whether a folder holds generated code."""
-    path = folder / "model.json"
+def _require_ours(folder: Path) -> None:
+    """Refuse a folder that holds other files than generated ones and what was built from them.
+
+    Raises:
+        ForeignOutputError: If it does.
+    """
+    names = _written_names(folder)
+    if names is None:
+        raise ForeignOutputError(folder)
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if not path.is_dir() and name.as_posix() not in names and not BUILT & set(name.parts):
+            raise ForeignOutputError(folder, name.as_posix())
+
+
+def _written_names(folder: Path) -> Collection[str] | None:
+    """Names of the files that were generated into a folder; None where it holds no generated code."""
+    path = folder / RECORD_FILE
     try:
-        return is_file(path) and json.loads(path.read_bytes()).get("schema") == SCHEMA
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return False
+        record = json.loads(path.read_bytes()) if is_file(path) else {}
+        names = record["files"] if record.get("schema") == SCHEMA else None
+        return names if isinstance(names, list) else None
+    except (OSError, ValueError, AttributeError, KeyError, RecursionError):
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import dynid
@@ -13,6 +14,9 @@ from dynid.model.code.term_torques import name_of
 
 SCHEMA = "dynid-code-1"
 """What `model.json` beside generated code says of itself."""
+
+RECORD_FILE = "model.json"
+"""The file beside generated code with everything that it is made of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,3 +86,9 @@ def record_of(request: CodeRequest) -> str:
         "thresholds": None if request.thresholds is None else request.thresholds.to_dict(),
     }
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
+
+
+def recorded(files: Mapping[str, str], record: str) -> dict[str, str]:
+    """Files with a record of what they are made of, which lists them all."""
+    names = json.dumps([*sorted(files), RECORD_FILE])
+    return {**files, RECORD_FILE: record.replace("{\n", f'{{\n  "files": {names},\n', 1)}
