@@ -86,10 +86,10 @@ _RESERVED = frozenset(
         # Modules of Python that importing NumPy needs: a file of that name would stand before them
         "abc argparse array ast base64 bisect builtins bz2 calendar code codecs collections contextlib copy csv",
         "dataclasses datetime decimal dis email enum fnmatch fractions functools gc genericpath glob gzip hashlib",
-        "heapq html http inspect io itertools json keyword linecache locale logging lzma marshal",
-        "ntpath numbers opcode operator os pickle pickletools platform posix posixpath pprint queue random re reprlib secrets",
-        "shutil site socket ssl statistics struct subprocess tempfile textwrap threading timeit token tokenize traceback types typing",
-        "unicodedata unittest urllib uuid warnings weakref zipfile zipimport zlib",
+        "heapq html http inspect io itertools json keyword linecache locale logging lzma marshal ntpath numbers",
+        "opcode operator os pickle pickletools platform posix posixpath pprint queue random re reprlib secrets",
+        "shutil site socket ssl statistics struct subprocess tempfile textwrap threading timeit token tokenize",
+        "traceback types typing unicodedata unittest urllib uuid warnings weakref zipfile zipimport zlib",
     )
     for word in line.split()
 )
