@@ -167,6 +167,33 @@ def test_the_ros2_plugin_compiles_against_the_interface(tmp_path: Path) -> None:
     assert np.allclose(torques + friction, model.inverse_dynamics(q, v, a)[0], atol=1e-9)
 
 
+@compiled
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake, which is not installed")
+def test_the_ros2_package_builds_with_stand_ins_for_what_it_depends_on(tmp_path: Path) -> None:
+    folder = generate_code("builtin:two_link", "ros2", terms=TERMS).write(tmp_path / "package")
+    stub = tmp_path / "stub"
+    for name, text in ros2_stub.FILES.items():
+        path = stub / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    found = [
+        f"-D{name}_DIR={stub / 'cmake'}"
+        for name in (*("ament_cmake", "Eigen3", "inverse_dynamics_solver"), "pluginlib", "rclcpp")
+    ]
+    flags = ["-DCMAKE_C_FLAGS=-O0", "-DCMAKE_CXX_FLAGS=-O0", f"-DCMAKE_INSTALL_PREFIX={tmp_path / 'installed'}"]
+    build = tmp_path / "build"
+    for command in (
+        ["cmake", "-S", folder, "-B", build, *found, *flags],
+        ["cmake", "--build", build, "--target", "install"],
+        ["ctest", "--test-dir", build],
+    ):
+        done = subprocess.run(command, check=True, capture_output=True)
+    assert b"100% tests passed, 0 tests failed out of 1" in done.stdout
+    package = "two_link_inverse_dynamics_solver"
+    for name in (f"lib/lib{package}.so", f"share/{package}/{package}.xml", f"include/{package}/solver.hpp"):
+        assert (tmp_path / "installed" / name).is_file()
+
+
 def test_the_ros2_package_names_itself_alike_everywhere() -> None:
     files = generate_code("builtin:ur5", "ros2", terms=TERMS).files
     package, plugin = ET.fromstring(files["package.xml"]), ET.fromstring(files["ur5_inverse_dynamics_solver.xml"])
