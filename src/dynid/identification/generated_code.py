@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dynid.errors import ForeignOutputError, InvalidRequestError, OutputExistsError, UnknownNameError
-from dynid.files import is_file, replace_folder
+from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
+from dynid.files import is_file, replace_folder, require_replaceable
 from dynid.identification.answers import Answer
 from dynid.identification.code_thresholds import StatedThresholds, contact_levels
 from dynid.identification.result import Result
@@ -85,7 +85,7 @@ class GeneratedCode:
         if folder.exists() and not overwrite:
             raise OutputExistsError(folder)
         if folder.exists():
-            _require_ours(folder)
+            require_replaceable(folder, _written_names(folder), BUILT)
 
         def fill(made: Path) -> None:
             for name, text in self.files.items():
@@ -292,21 +292,6 @@ def _chosen(code: CodeModel, functions: Sequence[str] | None) -> tuple[tuple[str
     if not names:
         raise InvalidRequestError(f"no function is left to generate; name some of {', '.join(OFFERS)}")
     return names, tuple(reasons.values())
-
-
-def _require_ours(folder: Path) -> None:
-    """Refuse a folder that holds other files than generated ones and what was built from them.
-
-    Raises:
-        ForeignOutputError: If it does.
-    """
-    names = _written_names(folder)
-    if names is None:
-        raise ForeignOutputError(folder)
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        if not path.is_dir() and name.as_posix() not in names and not BUILT & set(name.parts):
-            raise ForeignOutputError(folder, name.as_posix())
 
 
 def _written_names(folder: Path) -> Collection[str] | None:
