@@ -295,6 +295,11 @@ def test_both_backends_give_the_same_answers() -> None:
         assert np.array_equal(getattr(built, name)(*(x[3] for x in inputs)), many[3])
     with pytest.raises(ShapeError):
         built.gravity(q[:, :1])
+    alone = result().compile(functions=["gravity"])
+    assert alone.functions == ("gravity",)
+    assert np.array_equal(alone.gravity(q), built.gravity(q))
+    with pytest.raises(UnknownNameError):
+        alone(q, v, a)
 
 
 def test_without_a_compiler_numba_runs_it(monkeypatch: pytest.MonkeyPatch) -> None:

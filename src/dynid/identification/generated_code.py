@@ -193,6 +193,7 @@ def compile_model(
     backend: Backend | None = None,
     parameters: Literal["physical", "base"] | None = None,
     terms: str | Sequence[str | Term] | None = None,
+    functions: Sequence[str] | None = None,
 ) -> CompiledModel:
     """The functions of a result, a model or a robot, ready to be called.
 
@@ -201,10 +202,12 @@ def compile_model(
         backend: "c" or "numba"; "c" where a compiler is there, else "numba", when None.
         parameters: As `generate_code`.
         terms: As `generate_code`.
+        functions: As `generate_code`.
     """
     if backend not in (None, "c", "numba"):
         raise UnknownNameError("backend", backend, ("c", "numba"))
-    return CompiledModel(code_request(source, parameters=parameters, terms=terms, anyway=True), backend)
+    request = code_request(source, parameters=parameters, terms=terms, functions=functions, anyway=True)
+    return CompiledModel(request, backend)
 
 
 def _loaded(source: Source) -> Result | DynamicModel | Robot:
