@@ -33,6 +33,7 @@ from dynid.estimation.contacts.contact_limits import ContactLimits
 from dynid.estimation.contacts.speed_levels import SpeedLevel
 from dynid.identification.answers import Answer, Verdict
 from dynid.identification.robot_output import UntrustedResultError
+from dynid.logs.settings import Coupling, Drive
 from dynid.model import random_states
 from dynid.model.code.build_folder import compiler
 from dynid.model.code.contact_levels import ContactLevels
@@ -395,6 +396,32 @@ def test_thresholds_of_another_robot_or_model_are_refused(thresholds: ContactLim
 def test_the_files_say_that_a_result_should_not_be_trusted() -> None:
     code = generate_code(verdict_no(), anyway=True)
     assert "no: the logs {2A}{2F} do not move" in code.files[f"{code.name}.h"]
+
+
+def test_the_files_say_what_lies_between_joints_and_logs() -> None:
+    own = result()
+    plain = generate_code(own).files
+    assert "The logs had" not in plain["two_link.h"]
+    assert "## Drives" not in plain["README.md"]
+    drive = Drive(
+        ratios=(10.0, -20.0),
+        couplings=(Coupling(motor="joint_2", joint="joint_1", ratio=2.0),),
+        torque_constants=(0.5, 1.0),
+        torques="motor",
+        offsets=(0.0, 0.25),
+    )
+    files = generate_code(replace(own, task=replace(own.task, drive=drive))).files
+    for name in ("two_link.h", "README.md"):
+        assert "u of the motors: tau = N^T K u." in files[name]
+        assert "The logs had positions: q + offsets." in files[name]
+        assert "10, 0; 2, -20." in files[name]
+        assert "0.5, 1." in files[name]
+        assert "0, 0.25." in files[name]
+    assert len(json.loads(files["model.json"])["notes"]) == 5
+    motors = replace(own.task, drive=drive.model_copy(update={"positions": "motor", "torques": "joint"}))
+    text = generate_code(replace(own, task=motors)).files["two_link.h"]
+    assert "u: tau = K u." in text
+    assert "of the motors: N (q + offsets)." in text
 
 
 def test_a_result_without_links_says_what_is_left_out() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
 from dynid.files import is_file, replace_folder, require_replaceable
 from dynid.identification.answers import Answer
+from dynid.identification.code_drive import drive_notes
 from dynid.identification.code_thresholds import StatedThresholds, contact_levels
 from dynid.identification.result import Result
 from dynid.identification.robot_output import UntrustedResultError
@@ -172,11 +173,12 @@ def code_request(
     """What is to be generated; arguments as `generate_code`."""
     if scalar not in list(Scalar):
         raise UnknownNameError("type of numbers", scalar, list(Scalar))
-    source = _loaded(source)
+    source, notes = _loaded(source), ()
     if isinstance(source, Result):
         if terms is not None:
             raise InvalidRequestError("the result has terms of its own; leave terms out")
         code, warnings = _of_result(source, parameters, anyway=anyway)
+        notes = drive_notes(source)
     else:
         if parameters is not None:
             raise InvalidRequestError("only results have physical links beside base parameters; leave parameters out")
@@ -184,7 +186,7 @@ def code_request(
     names, left_out = _chosen(code, functions)
     levels = contact_levels(thresholds, code)
     prefix = identifier(code.robot.name) if name is None else checked_identifier(name)
-    return CodeRequest(code, prefix, Scalar(scalar), names, levels, warnings, left_out)
+    return CodeRequest(code, prefix, Scalar(scalar), names, levels, warnings, left_out, notes)
 
 
 def compile_model(

@@ -31,6 +31,7 @@ class CodeRequest:
         thresholds: Contact thresholds, where they are known.
         warnings: What users of the files must know, in sentences.
         left_out: Functions that are not there, and why, in words.
+        notes: What lies between the robot's joints and signals of its drives: sentences of numbers, without names.
     """
 
     code: CodeModel
@@ -40,6 +41,7 @@ class CodeRequest:
     thresholds: ContactLevels | None = None
     warnings: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def has_observer(self) -> bool:
@@ -83,6 +85,7 @@ def record_of(request: CodeRequest) -> str:
         "functions": list(request.names),
         "warnings": list(request.warnings),
         "left_out": list(request.left_out),
+        "notes": list(request.notes),
         "thresholds": None if request.thresholds is None else request.thresholds.to_dict(),
     }
     return json.dumps(content, indent=2, allow_nan=False) + "\n"

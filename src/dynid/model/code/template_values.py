@@ -83,6 +83,7 @@ def shared_values(request: CodeRequest) -> tuple[dict[str, Any], list[Function]]
         "joints": [f"{where}: {what}" for where, what in order],
         "warnings": [shown_sentence(line) for line in request.warnings],
         "left_out": [shown_sentence(line) for line in request.left_out],
+        "notes": list(request.notes),
         "gravity": "({:g}, {:g}, {:g})".format(*robot.gravity),
         "frames": list(_frames(request)),
         "terms": _terms(request),
