@@ -85,6 +85,20 @@ def test_the_folder_checks_itself(tmp_path: Path, scalar: str) -> None:
 
 
 @compiled
+def test_the_base_parameters_of_the_model_are_in_the_header(tmp_path: Path) -> None:
+    folder = arm().write(tmp_path / "code")
+    (folder / "main.c").write_text(
+        '#include "ur5.h"\n#include <math.h>\nint main(void) {\n'
+        "  const double q[6] = {1, 2, 3, 4, 5, 6}, v[6] = {1, -1, 1, -1, 1, -1};\n"
+        "  const double b[UR5_BASE_PARAMETERS] = UR5_BASE_VALUES;\n"
+        "  double one[6], other[6];\n  int i, wrong = 0;\n"
+        "  ur5_inverse_dynamics(q, v, q, one);\n  ur5_regressor_product(q, v, q, b, other);\n"
+        "  for (i = 0; i < 6; ++i) wrong += fabs(one[i] - other[i]) > 1e-10;\n  return wrong;\n}\n"
+    )
+    assert build(folder, "main.c", "ur5.c") == 0
+
+
+@compiled
 def test_the_class_of_cpp_compiles_and_observes(tmp_path: Path) -> None:
     folder = arm().write(tmp_path / "code")
     (folder / "main.cpp").write_text(
