@@ -90,10 +90,53 @@ int main() {
 }
 """
 
+AMENT = """
+# As those of ament_cmake: without a keyword, and only with what packages export in its way.
+function(ament_target_dependencies target)
+  foreach(name ${ARGN})
+    if(NOT ${name}_FOUND OR NOT ${name}_INCLUDE_DIRS)
+      message(FATAL_ERROR "${name} exports nothing for ament_target_dependencies")
+    endif()
+    target_include_directories(${target} PUBLIC ${${name}_INCLUDE_DIRS})
+  endforeach()
+  target_link_libraries(${target})
+endfunction()
+function(pluginlib_export_plugin_description_file category file)
+  install(FILES ${file} DESTINATION share/${PROJECT_NAME})
+endfunction()
+function(ament_export_dependencies)
+endfunction()
+function(ament_export_targets name)
+  install(EXPORT ${name} DESTINATION share/${PROJECT_NAME}/cmake)
+endfunction()
+function(ament_package)
+endfunction()
+set(BUILD_TESTING ON)
+"""
+
+HEADERS = 'get_filename_component(STUB "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)\nset(NAME_INCLUDE_DIRS "${STUB}")\n'
+
+TARGET = """
+get_filename_component(STUB "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
+add_library(Eigen3::Eigen INTERFACE IMPORTED)
+set_target_properties(Eigen3::Eigen PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${STUB}")
+"""
+
+PACKAGES = {
+    "cmake/ament_cmakeConfig.cmake": AMENT,
+    "cmake/Eigen3Config.cmake": TARGET,
+    **{
+        f"cmake/{name}Config.cmake": HEADERS.replace("NAME", name)
+        for name in ("inverse_dynamics_solver", "pluginlib", "rclcpp")
+    },
+}
+"""Stand-ins for the packages that the build files look for; Eigen has a target alone, as it has on Ubuntu."""
+
 FILES = {
     "Eigen/Core": EIGEN,
     "inverse_dynamics_solver/inverse_dynamics_solver.hpp": INTERFACE,
     "pluginlib/class_list_macros.hpp": MACROS,
     "main.cpp": MAIN,
+    **PACKAGES,
 }
 """Texts by path, of a folder that headers are looked for in."""

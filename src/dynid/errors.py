@@ -158,3 +158,17 @@ class OutputExistsError(DynidError):
             f"{self.path} exists already and is left as it is; choose another name, or add --force "
             "(in Python: overwrite=True)"
         )
+
+
+class ForeignOutputError(OutputExistsError):
+    """An output would replace a folder that holds files of others, which no option allows.
+
+    Attributes:
+        path: The folder.
+        found: What is in it; None where it holds nothing that dynid wrote.
+    """
+
+    def __init__(self, path: Path | str, found: str | None = None) -> None:
+        self.path, self.found = str(path), found
+        what = "is there, and dynid did not write it" if found is None else f"holds {found}, which dynid did not write"
+        DynidError.__init__(self, f"{self.path} {what}: it is left as it is, also with --force; choose another name")

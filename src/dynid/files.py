@@ -11,13 +11,13 @@ import sys
 import tempfile
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from dynid.errors import DynidError, FileProblemError, OutputExistsError, remember_written
+from dynid.errors import DynidError, FileProblemError, ForeignOutputError, OutputExistsError, remember_written
 
 
 class OutputError(DynidError):
@@ -282,6 +282,25 @@ def _is_locked(handle: int) -> bool:
     except OSError:  # file systems without locks: two runs at once are then the user's care
         return True
     return True
+
+
+def require_replaceable(folder: Path, written: Collection[str] | None, built: Collection[str] = ()) -> None:
+    """Refuse a folder that holds other files than those that were written into it.
+
+    Args:
+        folder: The folder.
+        written: Paths in it of the files that were written; None where it holds nothing of that kind.
+        built: Names of folders in it that tools leave.
+
+    Raises:
+        ForeignOutputError: If it does.
+    """
+    if written is None:
+        raise ForeignOutputError(folder)
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if not path.is_dir() and name.as_posix() not in written and not set(built) & set(name.parts):
+            raise ForeignOutputError(folder, name.as_posix())
 
 
 def replace_folder(folder: Path, fill: Callable[[Path], None]) -> None:

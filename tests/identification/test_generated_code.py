@@ -21,11 +21,19 @@ import yaml
 
 import dynid
 from dynid import DynamicModel, GeneratedCode, Result, Robot, generate_code
-from dynid.errors import DynidError, InvalidRequestError, OutputExistsError, ShapeError, UnknownNameError
+from dynid.errors import (
+    DynidError,
+    ForeignOutputError,
+    InvalidRequestError,
+    OutputExistsError,
+    ShapeError,
+    UnknownNameError,
+)
 from dynid.estimation.contacts.contact_limits import ContactLimits
 from dynid.estimation.contacts.speed_levels import SpeedLevel
 from dynid.identification.answers import Answer, Verdict
 from dynid.identification.robot_output import UntrustedResultError
+from dynid.logs.settings import Coupling, Drive
 from dynid.model import random_states
 from dynid.model.code.build_folder import compiler
 from dynid.model.code.contact_levels import ContactLevels
@@ -74,6 +82,20 @@ def test_the_folder_checks_itself(tmp_path: Path, scalar: str) -> None:
     text = source.read_text()
     source.write_text(re.sub(r"tau\[1\] = ", "tau[1] = 1 + ", text, count=1))
     assert build(tmp_path / "code", "arm.c", "test_arm.c") == 1
+
+
+@compiled
+def test_the_base_parameters_of_the_model_are_in_the_header(tmp_path: Path) -> None:
+    folder = arm().write(tmp_path / "code")
+    (folder / "main.c").write_text(
+        '#include "ur5.h"\n#include <math.h>\nint main(void) {\n'
+        "  const double q[6] = {1, 2, 3, 4, 5, 6}, v[6] = {1, -1, 1, -1, 1, -1};\n"
+        "  const double b[UR5_BASE_PARAMETERS] = UR5_BASE_VALUES;\n"
+        "  double one[6], other[6];\n  int i, wrong = 0;\n"
+        "  ur5_inverse_dynamics(q, v, q, one);\n  ur5_regressor_product(q, v, q, b, other);\n"
+        "  for (i = 0; i < 6; ++i) wrong += fabs(one[i] - other[i]) > 1e-10;\n  return wrong;\n}\n"
+    )
+    assert build(folder, "main.c", "ur5.c") == 0
 
 
 @compiled
@@ -127,6 +149,17 @@ def test_the_loader_for_python_and_cmake(tmp_path: Path) -> None:
     loaded: Any = module.Model(library)
     assert np.allclose(loaded.inverse_dynamics(q, v, a), model.inverse_dynamics(q, v, a), atol=1e-10)
     assert np.allclose(loaded.mass_matrix(q[0]), model.mass_matrices(q[:1])[0], atol=1e-10)
+    observer: Any = module.Observer(loaded, 50.0)
+    still, gravity = np.zeros((200, 6)), np.tile(loaded.gravity(q[0]), (200, 1))
+    pushed = np.eye(6)[2] * (np.arange(200) >= 1)[:, None]
+    found = observer.step(0.01, np.tile(q[0], (200, 1)), still, gravity - 5.0 * pushed)
+    assert np.allclose(found[-1], 5.0 * np.eye(6)[2], atol=1e-9)
+    assert observer.contact(still[0]) == 3
+    observer.reset()
+    assert np.array_equal(observer.step(0.01, q[0], still[0], gravity[0]), still[0])
+    assert observer.contact(still[0]) == 0
+    with pytest.raises(ValueError, match="tau"):
+        observer.step(0.01, q[0], still[0], gravity[:, :2])
 
 
 @compiled
@@ -147,6 +180,33 @@ def test_the_ros2_plugin_compiles_against_the_interface(tmp_path: Path) -> None:
     q, v, a = 0.3 + 0.1 * k, 0.5 - 0.2 * k, 1.0 + 0.3 * k
     assert np.allclose(torques, sums, atol=1e-9)
     assert np.allclose(torques + friction, model.inverse_dynamics(q, v, a)[0], atol=1e-9)
+
+
+@compiled
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake, which is not installed")
+def test_the_ros2_package_builds_with_stand_ins_for_what_it_depends_on(tmp_path: Path) -> None:
+    folder = generate_code("builtin:two_link", "ros2", terms=TERMS).write(tmp_path / "package")
+    stub = tmp_path / "stub"
+    for name, text in ros2_stub.FILES.items():
+        path = stub / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    found = [
+        f"-D{name}_DIR={stub / 'cmake'}"
+        for name in (*("ament_cmake", "Eigen3", "inverse_dynamics_solver"), "pluginlib", "rclcpp")
+    ]
+    flags = ["-DCMAKE_C_FLAGS=-O0", "-DCMAKE_CXX_FLAGS=-O0", f"-DCMAKE_INSTALL_PREFIX={tmp_path / 'installed'}"]
+    build = tmp_path / "build"
+    for command in (
+        ["cmake", "-S", folder, "-B", build, *found, *flags],
+        ["cmake", "--build", build, "--target", "install"],
+        ["ctest", "--test-dir", build],
+    ):
+        done = subprocess.run(command, check=True, capture_output=True)
+    assert b"100% tests passed, 0 tests failed out of 1" in done.stdout
+    package = "two_link_inverse_dynamics_solver"
+    for name in (f"lib/lib{package}.so", f"share/{package}/{package}.xml", f"include/{package}/solver.hpp"):
+        assert (tmp_path / "installed" / name).is_file()
 
 
 def test_the_ros2_package_names_itself_alike_everywhere() -> None:
@@ -199,11 +259,13 @@ def test_a_folder_of_hostile_names_builds_and_checks_itself(tmp_path: Path) -> N
     assert build(folder, f"{code.name}.c", f"test_{code.name}.c", flags=(*STRICT, "-trigraphs")) == 0
 
 
-@pytest.mark.parametrize("name", ["", "7", "int", "std", "a*/b", "ÄÖ", "__x__", "linux", "A" * 500, "class"])
+@pytest.mark.parametrize(
+    "name", ["", "7", "int", "std", "a*/b", "ÄÖ", "__x__", "linux", "A" * 500, "class", "Link", "sin", "uint8_t"]
+)
 def test_identifiers_are_words_that_mean_nothing(name: str) -> None:
     made_of_it = identifier(name)
     assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", made_of_it)
-    assert made_of_it not in ("int", "std", "linux", "class")
+    assert made_of_it not in ("int", "std", "linux", "class", "link", "sin", "uint8_t")
     assert len(made_of_it) < 64
     assert identifier(made_of_it) == made_of_it
 
@@ -248,6 +310,11 @@ def test_both_backends_give_the_same_answers() -> None:
         assert np.array_equal(getattr(built, name)(*(x[3] for x in inputs)), many[3])
     with pytest.raises(ShapeError):
         built.gravity(q[:, :1])
+    alone = result().compile(functions=["gravity"])
+    assert alone.functions == ("gravity",)
+    assert np.array_equal(alone.gravity(q), built.gravity(q))
+    with pytest.raises(UnknownNameError):
+        alone(q, v, a)
 
 
 def test_without_a_compiler_numba_runs_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,6 +412,32 @@ def test_the_files_say_that_a_result_should_not_be_trusted() -> None:
     assert "no: the logs {2A}{2F} do not move" in code.files[f"{code.name}.h"]
 
 
+def test_the_files_say_what_lies_between_joints_and_logs() -> None:
+    own = result()
+    plain = generate_code(own).files
+    assert "The logs had" not in plain["two_link.h"]
+    assert "## Drives" not in plain["README.md"]
+    drive = Drive(
+        ratios=(10.0, -20.0),
+        couplings=(Coupling(motor="joint_2", joint="joint_1", ratio=2.0),),
+        torque_constants=(0.5, 1.0),
+        torques="motor",
+        offsets=(0.0, 0.25),
+    )
+    files = generate_code(replace(own, task=replace(own.task, drive=drive))).files
+    for name in ("two_link.h", "README.md"):
+        assert "u of the motors: tau = N^T K u." in files[name]
+        assert "The logs had positions: q + offsets." in files[name]
+        assert "10, 0; 2, -20." in files[name]
+        assert "0.5, 1." in files[name]
+        assert "0, 0.25." in files[name]
+    assert len(json.loads(files["model.json"])["notes"]) == 5
+    motors = replace(own.task, drive=drive.model_copy(update={"positions": "motor", "torques": "joint"}))
+    text = generate_code(replace(own, task=motors)).files["two_link.h"]
+    assert "u: tau = K u." in text
+    assert "of the motors: N (q + offsets)." in text
+
+
 def test_a_result_without_links_says_what_is_left_out() -> None:
     code = generate_code(result(False))
     assert "mass_matrix" not in code.functions
@@ -362,9 +455,35 @@ def test_a_folder_is_written_whole_and_never_over_another(tmp_path: Path) -> Non
     other = tmp_path / "mine"
     other.mkdir()
     (other / "notes.txt").write_text("mine")
-    with pytest.raises(OutputExistsError):
+    with pytest.raises(ForeignOutputError):
         code.write(other, overwrite=True)
     assert (other / "notes.txt").read_text() == "mine"
+
+
+def test_files_of_users_in_a_folder_of_code_are_not_lost(tmp_path: Path) -> None:
+    folder = generate_code("builtin:two_link").write(tmp_path / "code")
+    (folder / "build" / "CMakeFiles").mkdir(parents=True)
+    (folder / "build" / "Makefile").write_text("all:\n")
+    package = generate_code("builtin:ur5", "ros2", terms=TERMS, name="arm")
+    package.write(folder, overwrite=True)  # whatever was generated before
+    assert {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} == set(package.files)
+    (folder / "src" / "main.cpp").write_text("int main() {}\n")
+    with pytest.raises(ForeignOutputError) as raised:
+        package.write(folder, overwrite=True)
+    assert raised.value.found == "src/main.cpp"
+    assert (folder / "src" / "main.cpp").is_file()
+
+
+@compiled
+@pytest.mark.parametrize("name", ["link", "sin", "index"])
+def test_names_of_functions_of_c_are_no_namespaces(tmp_path: Path, name: str) -> None:
+    robot = replace(dynid.load_robot("builtin:two_link"), name=name)
+    code = generate_code(robot, functions=["gravity"])
+    folder = code.write(tmp_path / "code")
+    text = f'#include <cmath>\n#include <cstring>\n#include <unistd.h>\n#include "{code.name}.hpp"\n'
+    (folder / "main.cpp").write_text(text)
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+    subprocess.run(["g++", *flags, "main.cpp"], cwd=folder, check=True)
 
 
 def test_the_command_writes_code_of_results_and_robots(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from scipy.signal import lfilter
 import dynid
 from dynid import DynamicModel, Log, Observation, Result, generate_code, identify, load_robot
 from dynid.arrays import Array
-from dynid.errors import DynidError, InvalidRequestError, OutputExistsError
+from dynid.errors import DynidError, ForeignOutputError, InvalidRequestError, OutputExistsError
 from dynid.identification.observation_files import load_thresholds, save_thresholds
 from dynid.identification.observed_logs import held_out_stretches
 from dynid.robot import Load, with_load
@@ -117,6 +117,9 @@ def test_thresholds_and_observations_are_saved_whole_and_go_into_code(tmp_path: 
     with pytest.raises(OutputExistsError):
         seen().save(folder)
     seen().save(folder, overwrite=True)
+    (tmp_path / "other").mkdir()
+    with pytest.raises(ForeignOutputError):
+        seen().save(tmp_path / "other", overwrite=True)
     header = generate_code(result(), thresholds=folder).files["spatial_3r.h"]
     assert "Expected false alarms per minute, of all joints together: 1 (" in header
     assert "gain 50 per second" in header

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +14,11 @@ from dynid import DynamicModel, Robot, find_base_parameters, load_robot
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.model import random_states
+from dynid.model.code.build_folder import built_library
 from dynid.model.code.c_text import Scalar, constant
 from dynid.model.code.code_request import CodeRequest
 from dynid.model.code.functions import OFFERS, CodeModel
+from dynid.model.code.template_values import library_files, shared_values
 from dynid.robot.pinocchio import to_pinocchio
 from tests.compiled_c import GCC, NO_COMPILER, Outputs, run_in_c
 from tests.references import example_robot_file, pinocchio_torques
@@ -129,6 +133,37 @@ def test_random_trees(tmp_path: Path) -> None:
     for k, robot in enumerate(drawn):
         check(requests[f"t{k}"], inputs[f"t{k}"], found[f"t{k}"])
         check_with_pinocchio(robot, inputs[f"t{k}"], found[f"t{k}"]["rigid_inverse_dynamics"][0])
+
+
+@compiled
+def test_an_output_may_be_the_same_array_as_an_input(tmp_path: Path) -> None:
+    """Coupled motors: torques of one joint need the acceleration of the other, whose place may be written already."""
+    model = DynamicModel("builtin:ur5", ["viscous", "coulomb:1+2", "armature", "coupling:4:5:1", "coupling:5:6"])
+    p = np.nan_to_num(model.reference, nan=0.4)
+    request = CodeRequest(CodeModel(model, p), "arm", Scalar.DOUBLE, ("rigid_inverse_dynamics", "friction", "momentum"))
+    files = library_files(shared_values(request)[0])
+    library = built_library(files, ("arm.c",))
+    assert library is not None
+    functions = ctypes.CDLL(str(library))
+    q, v, a = (x[0] for x in random_states(model, 1, np.random.default_rng(0)))
+    for name, x, count in (
+        ("rigid_inverse_dynamics", (q, v, a), 1),
+        ("friction", (q, v, a), 1),
+        ("momentum", (q, v), 2),
+    ):
+        call = getattr(functions, f"arm_{name}")
+        wanted = np.empty((count, 6))
+        call(*map(pointer, (*x, *wanted)))
+        for shared in range(len(x)):
+            for output in range(count):
+                inputs, outputs = [each.copy() for each in x], list(np.empty((count, 6)))
+                outputs[output] = inputs[shared]
+                call(*map(pointer, (*inputs, *outputs)))
+                assert np.array_equal(outputs, wanted)
+
+
+def pointer(x: Array) -> Any:
+    return x.ctypes.data_as(ctypes.c_void_p)
 
 
 @pytest.mark.parametrize(("value", "text"), [(0.1, "0.1f"), (-3e38, "-3e+38f"), (1e-300, "0.0f")])

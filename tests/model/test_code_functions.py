@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,7 @@ from dynid.model.code.functions import OFFERS, CodeModel, build_function
 from dynid.model.code.tape_machine import evaluate, program_of, run
 from dynid.model.code.term_torques import NoCodeError
 from dynid.model.terms import TERMS as TERM_NAMES
-from dynid.model.terms import Coulomb, JointTerm, Term
+from dynid.model.terms import Coulomb, GearFriction, JointTerm, Term
 from tests.strategies import FLOATING, robots
 
 RELATIVE = 1e-10
@@ -25,8 +27,8 @@ TERMS = (
     *("motor_inertia:5=50*5-50*6", "motor_coulomb:5=50*5-50*6", SPRING, f"{SPRING}:0.3", Coulomb(width=0.1)),
 )
 
-GEARS = ("load_friction", "load_stribeck", "directional_friction", "quadratic_friction")
-"""Terms that have no form in code."""
+GEARS = ("load_friction", "load_stribeck", "directional_friction")
+"""Terms whose torques are the solution of an equation."""
 
 
 def close(found: Array, wanted: Array) -> None:
@@ -158,15 +160,47 @@ def test_a_term_without_a_form_in_code_is_named(term: Term) -> None:
     assert raised.value.term == type(term).__name__
 
 
+@pytest.mark.parametrize("width", [0.0, 0.1])
 @pytest.mark.parametrize("term", GEARS)
-def test_friction_that_depends_on_the_motors_own_torque_is_named(term: str) -> None:
-    model = DynamicModel("builtin:two_link", [term])
+def test_friction_of_loaded_gears_is_solved(term: str, width: float) -> None:
+    """Gears that take up to three quarters of the torque, driven and driven back, at rest, slow and fast."""
+    robot = load_robot("builtin:ur5")
+    rng = np.random.default_rng(0)
+    kind: Any = TERM_NAMES[term]
+    model = DynamicModel(robot, [kind(width=width), "viscous", "armature"])
+    links = 10 * len(robot.solid_links)
+    largest = [0.4 if name.startswith("k") else 1.0 for name in model.names[links:]]
+    p = np.concatenate([model.reference[:links], rng.uniform(0.05, 0.9, len(largest)) * largest])
+    model = model.with_values(dict(zip(model.names, p.tolist(), strict=True)))
+    q, v, a = random_states(model, 200, rng)
+    v[:20] = 0.0
+    v *= rng.choice([0.01, 0.3, 1.0], size=v.shape)
+    found = outputs(CodeModel(model, p), (q, v, a))
+    wanted = model.inverse_dynamics(q, v, a, p)
+    # Rounds of the library leave 0.72 to the power of 60; code is exact.
+    assert np.abs(found["inverse_dynamics"][0] - wanted).max() < 1e-7 * np.abs(wanted).max()
+    assert np.abs(found["inverse_dynamics"][0] - _solution(model, p, (q, v, a))).max() < 1e-9
+    assert np.abs(found["friction"][0]).max() > 1.0
+
+
+def _solution(model: DynamicModel, p: Array, states: tuple[Array, Array, Array]) -> Array:
+    """The torques that the library's columns give when the motor's torque in them is the outcome."""
+    torques = model.inverse_dynamics(*states, p)
+    first, *others = model.terms
+    assert isinstance(first, GearFriction)
+    for _ in range(400):
+        torques = DynamicModel(model.robot, [first.with_motor_torque(torques), *others]).inverse_dynamics(*states, p)
+    return torques
+
+
+def test_friction_with_squares_of_the_load_is_named() -> None:
+    model = DynamicModel("builtin:two_link", ["quadratic_friction"])
     with pytest.raises(NoCodeError) as raised:
         build_function(CodeModel(model, np.nan_to_num(model.reference)), "friction")
-    assert raised.value.term == term
+    assert raised.value.term == "quadratic_friction"
 
 
-@pytest.mark.parametrize("name", sorted(set(TERM_NAMES) - set(GEARS)))
+@pytest.mark.parametrize("name", sorted(set(TERM_NAMES) - {"quadratic_friction"}))
 def test_every_other_term_that_users_can_name_is_in_the_code(name: str) -> None:
     model = DynamicModel("builtin:two_link", [name])
     code = CodeModel(model, np.nan_to_num(model.reference, nan=0.3))

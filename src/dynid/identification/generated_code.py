@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -11,15 +11,16 @@ from typing import Any, Literal
 import numpy as np
 
 from dynid.errors import InvalidRequestError, OutputExistsError, UnknownNameError
-from dynid.files import is_file, replace_folder
+from dynid.files import is_file, replace_folder, require_replaceable
 from dynid.identification.answers import Answer
+from dynid.identification.code_drive import drive_notes
 from dynid.identification.code_thresholds import StatedThresholds, contact_levels
 from dynid.identification.result import Result
 from dynid.identification.robot_output import UntrustedResultError
 from dynid.model import DynamicModel, Observed, Term, find_base_parameters
 from dynid.model.code.c_text import Scalar
 from dynid.model.code.code_files import code_files
-from dynid.model.code.code_request import SCHEMA, CodeRequest
+from dynid.model.code.code_request import RECORD_FILE, SCHEMA, CodeRequest
 from dynid.model.code.compiled_model import Backend, CompiledModel
 from dynid.model.code.functions import OFFERS, CodeModel
 from dynid.model.code.names import checked_identifier, identifier
@@ -32,6 +33,9 @@ TARGETS = ("c", "ros2")
 
 Target = Literal["c", "ros2"]
 Source = Result | DynamicModel | Robot | str | Path
+
+BUILT = {"build", "install", "log", "__pycache__"}
+"""Folders in which build tools and Python leave what they make."""
 
 _STATED = {"viscous": "damping", "coulomb": "friction", "armature": "armature"}
 """Terms that a robot file may state, each with the attribute of its joints."""
@@ -75,11 +79,14 @@ class GeneratedCode:
             overwrite: Whether it may be.
 
         Raises:
-            OutputExistsError: If the folder is there and may not be replaced, or holds something else.
+            OutputExistsError: If the folder is there and may not be replaced.
+            ForeignOutputError: If it holds something else.
         """
         folder = Path(folder)
-        if folder.exists() and not (overwrite and _is_ours(folder)):
+        if folder.exists() and not overwrite:
             raise OutputExistsError(folder)
+        if folder.exists():
+            require_replaceable(folder, _written_names(folder), BUILT)
 
         def fill(made: Path) -> None:
             for name, text in self.files.items():
@@ -166,11 +173,12 @@ def code_request(
     """What is to be generated; arguments as `generate_code`."""
     if scalar not in list(Scalar):
         raise UnknownNameError("type of numbers", scalar, list(Scalar))
-    source = _loaded(source)
+    source, notes = _loaded(source), ()
     if isinstance(source, Result):
         if terms is not None:
             raise InvalidRequestError("the result has terms of its own; leave terms out")
         code, warnings = _of_result(source, parameters, anyway=anyway)
+        notes = drive_notes(source)
     else:
         if parameters is not None:
             raise InvalidRequestError("only results have physical links beside base parameters; leave parameters out")
@@ -178,7 +186,7 @@ def code_request(
     names, left_out = _chosen(code, functions)
     levels = contact_levels(thresholds, code)
     prefix = identifier(code.robot.name) if name is None else checked_identifier(name)
-    return CodeRequest(code, prefix, Scalar(scalar), names, levels, warnings, left_out)
+    return CodeRequest(code, prefix, Scalar(scalar), names, levels, warnings, left_out, notes)
 
 
 def compile_model(
@@ -187,6 +195,7 @@ def compile_model(
     backend: Backend | None = None,
     parameters: Literal["physical", "base"] | None = None,
     terms: str | Sequence[str | Term] | None = None,
+    functions: Sequence[str] | None = None,
 ) -> CompiledModel:
     """The functions of a result, a model or a robot, ready to be called.
 
@@ -195,10 +204,12 @@ def compile_model(
         backend: "c" or "numba"; "c" where a compiler is there, else "numba", when None.
         parameters: As `generate_code`.
         terms: As `generate_code`.
+        functions: As `generate_code`.
     """
     if backend not in (None, "c", "numba"):
         raise UnknownNameError("backend", backend, ("c", "numba"))
-    return CompiledModel(code_request(source, parameters=parameters, terms=terms, anyway=True), backend)
+    request = code_request(source, parameters=parameters, terms=terms, functions=functions, anyway=True)
+    return CompiledModel(request, backend)
 
 
 def _loaded(source: Source) -> Result | DynamicModel | Robot:
@@ -288,10 +299,12 @@ def _chosen(code: CodeModel, functions: Sequence[str] | None) -> tuple[tuple[str
     return names, tuple(reasons.values())
 
 
-def _is_ours(folder: Path) -> bool:
-    """Whether a folder holds generated code."""
-    path = folder / "model.json"
+def _written_names(folder: Path) -> Collection[str] | None:
+    """Names of the files that were generated into a folder; None where it holds no generated code."""
+    path = folder / RECORD_FILE
     try:
-        return is_file(path) and json.loads(path.read_bytes()).get("schema") == SCHEMA
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return False
+        record = json.loads(path.read_bytes()) if is_file(path) else {}
+        names = record["files"] if record.get("schema") == SCHEMA else None
+        return names if isinstance(names, list) else None
+    except (OSError, ValueError, AttributeError, KeyError, RecursionError):
+        return None

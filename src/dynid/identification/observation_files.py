@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from dynid.errors import FileProblemError, OutputExistsError
+from dynid.errors import FileProblemError, ForeignOutputError, OutputExistsError
 from dynid.estimation import ContactLimits, SpeedLevel
 from dynid.files import is_file, read_bytes, replace_folder, write_text
 from dynid.identification.records import Entry, Finite
@@ -105,10 +105,13 @@ def save_observation(found: Observation, folder: Path, *, overwrite: bool = Fals
     """Save an observation as a folder.
 
     Raises:
-        OutputExistsError: If the folder exists and may not be replaced, or holds something else.
+        OutputExistsError: If the folder exists and may not be replaced.
+        ForeignOutputError: If it holds something else.
     """
-    if folder.exists() and not (overwrite and _is_ours(folder)):
+    if folder.exists() and not overwrite:
         raise OutputExistsError(folder)
+    if folder.exists() and not _is_ours(folder):
+        raise ForeignOutputError(folder)
 
     def fill(made: Path) -> None:
         import polars as pl

@@ -273,7 +273,11 @@ class Result:
         )
 
     def compile(
-        self, *, backend: Literal["c", "numba"] | None = None, parameters: Literal["physical", "base"] | None = None
+        self,
+        *,
+        backend: Literal["c", "numba"] | None = None,
+        parameters: Literal["physical", "base"] | None = None,
+        functions: Sequence[str] | None = None,
     ) -> CompiledModel:
         """The model as fast functions: inverse dynamics, gravity, matrices and more, of one state or of many.
 
@@ -282,10 +286,11 @@ class Result:
                 compiler is there, else "numba", when None. `.backend` says which it was.
             parameters: "physical" for the physically consistent links, "base" for the base parameters; physical where
                 there are such links when None.
+            functions: Names of those that are wanted, such as "inverse_dynamics"; all that can be when None.
         """
         from dynid.identification.generated_code import compile_model
 
-        return compile_model(self, backend=backend, parameters=parameters)
+        return compile_model(self, backend=backend, parameters=parameters, functions=functions)
 
     def observe(
         self,

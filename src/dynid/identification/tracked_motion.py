@@ -102,8 +102,8 @@ def motion_of_logs(
         name = one.log.name or next((Path(file).name for file in one.log.source), "the log")
         if one.used:
             raise InvalidRequestError(
-                f"the result was identified from '{name}', whose residuals are too small; leave the log out: its "
-                "stretches are held out in turn"
+                f"the result was identified from '{name}', whose residuals are too small; without a log, its stretches "
+                "are held out in turn (dynid report RESULT --control, in Python result.track())"
             )
         replay = replayed(one.log, one.prepared, result.model, parameters)
         motions.append(_longest(replay, name, "log", seconds, None))

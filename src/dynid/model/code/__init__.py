@@ -5,7 +5,7 @@
 * `tree`: the robot as the recursions take it, with axes along z and inertia lumped towards the base.
 * `recursions`: velocities, inverse dynamics, and momentum, from link to link.
 * `matrices`: the mass matrix and the Coriolis matrix.
-* `term_torques`: friction and actuator terms.
+* `term_torques`, `gear_torques`: friction and actuator terms.
 * `functions`: the functions that are generated, with their arguments.
 * `tape_machine`: runs the tape of a function where there is no compiler.
 * `names`: identifiers that are made, and names that cannot leave a comment.

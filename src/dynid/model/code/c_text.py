@@ -34,10 +34,17 @@ class Scalar(StrEnum):
 
 @dataclass(frozen=True)
 class Text:
-    """An expression: its text, and how strongly it binds (3: a name or call, 2: a product, 1: a sum)."""
+    """An expression: its text, and how strongly it binds (3: a name or call, 2: a product, 1: a sum).
+
+    Attributes:
+        text: The text.
+        binds: See above.
+        reads: Whether an input is read where it stands.
+    """
 
     text: str
     binds: int
+    reads: bool = False
 
     def within(self, binds: int) -> str:
         """The text where at least so much must bind."""
@@ -91,19 +98,25 @@ class _Writer:
         self.uses = uses
 
     def statements(self) -> Iterator[str]:
-        """A statement for each number that is used more than once, or would be too long within another."""
-        count = 0
+        """A statement for each number that is used more than once, or would be too long within another.
+
+        And for each result that reads an input: no input is read once outputs are written, which may be the same.
+        """
+        count, results = 0, {x.index for x in self.function.flat if isinstance(x, Expr)}
         for index in self.used:
             text = self._text(index)
-            kind = self.tape.operations[index][0]
-            if kind != "given" and (self.uses[index] > 1 or len(text.text) > LONGEST_EXPRESSION):
+            kind, operands = self.tape.operations[index]
+            reads = kind == "given" or any(self.texts[x].reads for x in operands if type(x) is int)
+            text = Text(text.text, text.binds, reads)
+            is_long = kind != "given" and (self.uses[index] > 1 or len(text.text) > LONGEST_EXPRESSION)
+            if is_long or (reads and index in results):
                 yield f"    const {self.type} x{count} = {text.text};"
                 text = Text(f"x{count}", 3)
                 count += 1
             self.texts[index] = text
 
     def outputs(self) -> Iterator[str]:
-        """The statements that write the outputs, last: an output may be an input, too."""
+        """The statements that write the outputs, last."""
         for (name, _), result in zip(self.function.outputs, self.function.results, strict=True):
             for k, x in enumerate(result):
                 yield f"    {name}[{k}] = {self._operand(x.index if isinstance(x, Expr) else float(x)).text};"

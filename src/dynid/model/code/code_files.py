@@ -9,7 +9,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.model.code.c_text import Scalar, constant
-from dynid.model.code.code_request import CodeRequest
+from dynid.model.code.code_request import RECORD_FILE, CodeRequest, recorded
 from dynid.model.code.functions import Function
 from dynid.model.code.stored_samples import check_against_model, stored_states
 from dynid.model.code.template_values import library_files, rendered, shared_values
@@ -32,7 +32,6 @@ def code_files(request: CodeRequest) -> dict[str, str]:
         f"{p}.py": rendered("loader.py.j2", values),
         f"test_{p}.c": test_text(request, functions, values),
         "CMakeLists.txt": rendered("CMakeLists.txt.j2", values),
-        "model.json": values["record"],
     }
     about = {
         f"{p}.h": "all functions, in C99 and C++",
@@ -42,13 +41,14 @@ def code_files(request: CodeRequest) -> dict[str, str]:
         f"{p}.py": "the same functions for Python, with NumPy arrays",
         f"test_{p}.c": "compares the functions with stored samples; exit status 0 where they agree",
         "CMakeLists.txt": "builds the library and the test",
-        "model.json": "names of joints and parameters, and all numbers",
+        RECORD_FILE: "names of joints and parameters, and all numbers",
     }
     use = (
         "Build and test: `cmake -B build && cmake --build build && ctest --test-dir build`.\n"
         f"Without CMake: `cc -std=c99 -O2 {p}.c test_{p}.c -lm`."
     )
-    return files | {"README.md": rendered("README.md.j2", values | {"contents": list(about.items()), "use": use})}
+    files["README.md"] = rendered("README.md.j2", values | {"contents": list(about.items()), "use": use})
+    return recorded(files, values["record"])
 
 
 def test_text(request: CodeRequest, functions: Sequence[Function], values: Mapping[str, Any]) -> str:

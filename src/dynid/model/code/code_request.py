@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import dynid
@@ -13,6 +14,9 @@ from dynid.model.code.term_torques import name_of
 
 SCHEMA = "dynid-code-1"
 """What `model.json` beside generated code says of itself."""
+
+RECORD_FILE = "model.json"
+"""The file beside generated code with everything that it is made of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +31,7 @@ class CodeRequest:
         thresholds: Contact thresholds, where they are known.
         warnings: What users of the files must know, in sentences.
         left_out: Functions that are not there, and why, in words.
+        notes: What lies between the robot's joints and signals of its drives: sentences of numbers, without names.
     """
 
     code: CodeModel
@@ -36,6 +41,7 @@ class CodeRequest:
     thresholds: ContactLevels | None = None
     warnings: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def has_observer(self) -> bool:
@@ -79,6 +85,13 @@ def record_of(request: CodeRequest) -> str:
         "functions": list(request.names),
         "warnings": list(request.warnings),
         "left_out": list(request.left_out),
+        "notes": list(request.notes),
         "thresholds": None if request.thresholds is None else request.thresholds.to_dict(),
     }
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
+
+
+def recorded(files: Mapping[str, str], record: str) -> dict[str, str]:
+    """Files with a record of what they are made of, which lists them all."""
+    names = json.dumps([*sorted(files), RECORD_FILE])
+    return {**files, RECORD_FILE: record.replace("{\n", f'{{\n  "files": {names},\n', 1)}

@@ -26,7 +26,7 @@ def identifier(name: str) -> str:
     words = "_".join(re.findall(r"[a-z0-9]+", name.lower()))[:LONGEST_IDENTIFIER].rstrip("_")
     if not words or words[0].isdigit():
         words = f"robot_{words}".rstrip("_")
-    return f"{words}_robot" if words in _RESERVED else words
+    return f"{words}_robot" if words in _RESERVED or words.endswith("_t") else words
 
 
 def checked_identifier(name: str) -> str:
@@ -56,14 +56,40 @@ def shown(name: str) -> str:
 _RESERVED = frozenset(
     word
     for line in (
-        "alignas alignof all and and_eq asm async atomic_cancel auto await bitand bitor bool break case catch",
-        "char class clean compl concept const continue ctypes def default del delete do double dynid eigen",
-        "elif else enum except explicit export extern false finally float for friend from global goto help if",
-        "import in inline install int is lambda linux long main math mutable namespace new noexcept none",
-        "nonlocal not not_eq nullptr numpy operator or or_eq pass private protected public raise register",
-        "reinterpret_cast requires restrict return self short signal signed sizeof static std stdint string",
-        "struct switch synchronized sys template test this thread_local throw time true try typedef typeid",
-        "typename union unix unsigned using virtual void volatile while with xor xor_eq yield",
+        # Keywords of C, C++ and Python
+        "alignas alignof and and_eq as asm assert async atomic_cancel auto await bitand bitor bool break case catch",
+        "char class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue",
+        "decltype def default del delete do double dynamic_cast elif else enum except explicit extern false finally",
+        "float for friend from global goto if import in inline int is lambda long match module mutable namespace new",
+        "noexcept none nonlocal not not_eq nullptr operator or or_eq pass private protected public raise register",
+        "reinterpret_cast requires restrict return self short signed sizeof static static_assert static_cast struct",
+        "switch synchronized template this thread_local throw true try type typedef typeid typename typeof union",
+        "unsigned using virtual void volatile while with xor xor_eq yield",
+        # What files of the folder import, and names of their own
+        "cmath ctypes dynid eigen math numpy pathlib std stdint string sys",
+        # Targets of CMake and make
+        "all clean depend edit_cache export help install list_install_components package package_source preinstall",
+        "rebuild_cache test",
+        # Macros of compilers and headers
+        "errno i386 linux main stderr stdin stdout unix",
+        # Functions of C and of systems, which are no namespaces
+        "abort abs accept access acos alarm asin atan atan2 atexit atof atoi atol bind calloc cbrt ceil chdir clock",
+        "clone close connect conj copysign cos cosh crypt ctime daemon difftime div dup dup2 erf erfc execl exit exp",
+        "exp2 expm1 fabs fdim ffs floor fma fmax fmin fmod fork frexp free gamma getenv getopt gets hypot index",
+        "initstate ioctl isatty isdigit isinf isnan isspace j0 j1 jn kill labs ldexp ldiv lgamma link listen log",
+        "log10 log1p log2 logb lseek malloc mkdir modf nan nearbyint nice open pause perror pipe poll pow printf",
+        "profil putc puts qsort raise rand random read recv remainder remove remquo rename revoke rewind rindex rint",
+        "rmdir round sbrk scalb scanf select send setbuf setenv shutdown signal signbit significand sin sincos sinh",
+        "sleep socket splice sprintf sqrt srand stat step stime swab symlink sync syscall sysconf system tan tanh tee",
+        "tempnam tgamma time times tmpfile tolower toupper trunc truncate umask unlink usleep vfork wait warn wctob",
+        "write y0 y1 yn",
+        # Modules of Python that importing NumPy needs: a file of that name would stand before them
+        "abc argparse array ast base64 bisect builtins bz2 calendar code codecs collections contextlib copy csv",
+        "dataclasses datetime decimal dis email enum fnmatch fractions functools gc genericpath glob gzip hashlib",
+        "heapq html http inspect io itertools json keyword linecache locale logging lzma marshal ntpath numbers",
+        "opcode operator os pickle pickletools platform posix posixpath pprint queue random re reprlib secrets",
+        "shutil site socket ssl statistics struct subprocess tempfile textwrap threading timeit token tokenize",
+        "traceback types typing unicodedata unittest urllib uuid warnings weakref zipfile zipimport zlib",
     )
     for word in line.split()
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dynid.errors import InvalidRequestError
 from dynid.model.code.c_text import Scalar
 from dynid.model.code.code_files import test_text
-from dynid.model.code.code_request import CodeRequest
+from dynid.model.code.code_request import RECORD_FILE, CodeRequest, recorded
 from dynid.model.code.template_values import rendered, shared_values
 from dynid.model.code.term_torques import name_of
 
@@ -32,7 +32,6 @@ def ros2_files(request: CodeRequest) -> dict[str, str]:
         f"src/{p}.h": rendered("model.h.j2", values),
         f"src/{p}.c": rendered("model.c.j2", values),
         f"test/test_{p}.c": test_text(request, functions, values),
-        "model.json": values["record"],
     }
     about = {
         "package.xml": "the package",
@@ -41,7 +40,7 @@ def ros2_files(request: CodeRequest) -> dict[str, str]:
         "src/solver.cpp": "its code, which calls the functions of C",
         f"src/{p}.h": "the functions, in C99",
         f"test/test_{p}.c": "compares the functions with stored samples",
-        "model.json": "names of joints and parameters, and all numbers",
+        RECORD_FILE: "names of joints and parameters, and all numbers",
     }
     use = (
         f"Put the folder into a workspace beside `inverse_dynamics_solver` (released for Humble and Jazzy), and run\n"
@@ -51,7 +50,8 @@ def ros2_files(request: CodeRequest) -> dict[str, str]:
         "`getTorques` is of inertia, Coriolis effects and gravity, as the interface says; add `getFrictionVector`.\n"
         "`initialize` takes nothing of the node and its robot description: the model is in the code."
     )
-    return files | {"README.md": rendered("README.md.j2", values | {"contents": list(about.items()), "use": use})}
+    files["README.md"] = rendered("README.md.j2", values | {"contents": list(about.items()), "use": use})
+    return recorded(files, values["record"])
 
 
 def _require_suitable(request: CodeRequest) -> None:

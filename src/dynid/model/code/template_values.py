@@ -78,11 +78,13 @@ def shared_values(request: CodeRequest) -> tuple[dict[str, Any], list[Function]]
         "nq": robot.nq,
         "nv": robot.nv,
         "nb": len(base),
+        "base_values": _base_values(request) if base else [],
         "base": ", ".join(f"`{name}`" if name == shown(name) else shown(name) for name in base),
         "order": order,
         "joints": [f"{where}: {what}" for where, what in order],
         "warnings": [shown_sentence(line) for line in request.warnings],
         "left_out": [shown_sentence(line) for line in request.left_out],
+        "notes": list(request.notes),
         "gravity": "({:g}, {:g}, {:g})".format(*robot.gravity),
         "frames": list(_frames(request)),
         "terms": _terms(request),
@@ -108,6 +110,13 @@ def _function_values(function: Function, request: CodeRequest) -> dict[str, Any]
         "cpp_inputs": ", ".join(f"const {kinds.get(name, 'Velocities')} &{name}" for name, _ in function.inputs),
         "cpp_result": "Matrix" if output in ("M", "C") else "Velocities",
     }
+
+
+def _base_values(request: CodeRequest) -> list[str]:
+    """The model's own base parameters as constants."""
+    code = request.code
+    assert code.base is not None
+    return [constant(float(x), request.scalar, "a base parameter") for x in code.base.to_base(code.parameters)]
 
 
 def _require_fit(request: CodeRequest) -> None:

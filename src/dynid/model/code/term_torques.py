@@ -15,6 +15,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.model.code.expressions import Expr, Number, call
+from dynid.model.code.gear_torques import gear_features
 from dynid.model.code.recursions import Numbers, gathered, inverse_dynamics, poses
 from dynid.model.code.tree import Body, inertia_of, lumped
 from dynid.model.code.vectors import NO_WRENCH, Matrix, Vector, Wrench
@@ -117,7 +118,7 @@ def term_torques(
 def _traced(term: Term, parameters: Numbers, states: _States) -> list[tuple[int, Number]]:
     """The torques of a term by its own formulas."""
     if isinstance(term, GearFriction):
-        raise NoCodeError(term, "it depends on the motor's torque, which it is a part of: an equation, and no formula")
+        return _gear_friction(term, parameters, states)
     columns: Any = [_Columns(x) for x in (states.q, states.v, states.a)]
     try:
         found = [(row, parameters[k] * _number(value)) for row, k, value in term.entries(states.robot, *columns)]
@@ -131,14 +132,36 @@ def _number(value: Any) -> Number:
     return value if isinstance(value, Expr) else float(np.asarray(value).item())
 
 
-def _load_coulomb(term: LoadCoulomb, parameters: Numbers, states: _States) -> list[tuple[int, Number]]:
-    """Friction in proportion to the torques of the links that the term knows."""
-    robot, links = states.robot, term.links
+def _torques_of_links(links: Array | None, states: _States, a: Numbers) -> list[Number]:
+    """Torques of the links that a term knows, those of the file when None, at accelerations a."""
+    robot = states.robot
     if links is None:
         stated = [robot.links[i] for i in robot.solid_links]
         links = np.concatenate([link.parameters if link.has_inertia else np.array(UNKNOWN_LINK) for link in stated])
     inertia = lumped(states.bodies, inertia_of(states.bodies, robot, links.tolist()))
-    loads = inverse_dynamics(states.bodies, inertia, states.q, states.v, states.a, Vector.of(robot.gravity))
+    return inverse_dynamics(states.bodies, inertia, states.q, states.v, a, Vector.of(robot.gravity))
+
+
+def _gear_friction(term: GearFriction, parameters: Numbers, states: _States) -> list[tuple[int, Number]]:
+    """Friction of loaded gears, at the motor's torque that moves the links and other terms against it."""
+    if term.gains[4]:
+        raise NoCodeError(term, "squares of the load jump where the motor begins to be driven: no formula solves that")
+    still = [0.0] * states.robot.nv
+    bias, rest = (_torques_of_links(term.links, states, a) for a in (still, states.a))
+    for other, values in term.others:
+        beside = term_torques(states.robot, states.bodies, [other], values.tolist(), states.q, states.v, states.a)
+        rest = [x + y for x, y in zip(rest, beside, strict=True)]
+    found = []
+    for at, joint in enumerate(term.joints_of(states.robot)):
+        row = joint.v.start
+        features = gear_features(term, joint, states.v[row], rest[row], bias[row])
+        found += [(row, parameters[at * len(term.symbols) + k] * _number(x)) for k, x in enumerate(features)]
+    return found
+
+
+def _load_coulomb(term: LoadCoulomb, parameters: Numbers, states: _States) -> list[tuple[int, Number]]:
+    """Friction in proportion to the torques of the links that the term knows."""
+    robot, loads = states.robot, _torques_of_links(term.links, states, states.a)
     found = []
     for k, joint in enumerate(term.joints_of(robot)):
         v = states.v[joint.v.start]

@@ -64,9 +64,9 @@ class GearFriction(NonlinearTerm):
     ) -> None:
         super().__init__(joints, nonlinear, width)
         self.links: Array | None = None
+        self.others: tuple[tuple[Term, Array], ...] = ()
         self._torque: Array | None = None
         self._values_of: dict[str, float] = {}
-        self._others: tuple[tuple[Term, Array], ...] = ()
 
     def entries(self, robot: Robot, q: Array, v: Array, a: Array) -> Iterator[tuple[int, int, Array]]:
         """The features of every joint at its motor's torque and what its links need without acceleration."""
@@ -74,7 +74,7 @@ class GearFriction(NonlinearTerm):
         for at, joint in enumerate(self.joints_of(robot)):
             row, speed = joint.v.start, v[:, joint.v.start]
             torque = rest[row] if self._torque is not None else self._solved(joint, speed, rest[row], bias[row])
-            for k, values in enumerate(self._joint_features(joint, speed, torque, bias[row])):
+            for k, values in enumerate(self.joint_features(joint, speed, torque, bias[row])):
                 yield row, at * len(self.symbols) + k, values
 
     def features(self, q: Array, v: Array, a: Array, nonlinear: Array) -> tuple[Array, ...]:
@@ -126,7 +126,7 @@ class GearFriction(NonlinearTerm):
         for at, joint in enumerate(self.joints_of(robot)):
             row, speed, (vs,) = joint.v.start, v[:, joint.v.start], self._values(joint)
             torque = rest[row] if self._torque is not None else self._solved(joint, speed, rest[row], bias[row])
-            features = self._joint_features(joint, speed, torque, bias[row])
+            features = self.joint_features(joint, speed, torque, bias[row])
             for k, symbol in enumerate(self.symbols):
                 if symbol in ("fst", *self.gains[2:]):
                     yield row, at * len(self.symbols) + k, at, features[k] * 2.0 * speed**2 / vs**3
@@ -141,27 +141,35 @@ class GearFriction(NonlinearTerm):
 
     def with_values(self, values: Mapping[str, float], others: Sequence[tuple[Term, Array]] = ()) -> GearFriction:
         """The same at values of its parameters, by name, beside other terms with theirs."""
-        return self._with(_values_of=dict(values), _others=tuple(others))
+        return self._with(_values_of=dict(values), others=tuple(others))
 
     def typical(self) -> GearFriction:
         """The same on links that have all there is of load."""
         plain = super().typical()
-        return plain._with(links=None, _torque=None, _others=(), _values_of={})
+        return plain._with(links=None, _torque=None, others=(), _values_of={})
+
+    def joint_features(self, joint: Joint, v: Array, torque: Array, bias: Array) -> tuple[Array, ...]:
+        """As `features_at`, of a joint of this term at the values that it knows."""
+        return self.features_at(v, torque, bias, self.values(joint), self._values(joint))
+
+    def values(self, joint: Joint) -> dict[str, float]:
+        """Values of the parameters of a joint by symbol; zero where they are not known."""
+        return {symbol: self._values_of.get(f"{symbol}{joint.number}", 0.0) for symbol in self.symbols}
+
+    def stribeck_velocities(self, joint: Joint) -> Array:
+        """The Stribeck velocity of a joint [rad/s], shape (1,), or shape (0,) for friction without it."""
+        return self._values(joint)
 
     def numbers(self, joint: Joint) -> tuple[float, ...]:
         """Values of km, ke, kms, kes, qm and qe of a joint."""
         return tuple(self._values_of.get(f"{symbol}{joint.number}", 0.0) if symbol else 0.0 for symbol in self.gains)
 
-    def _joint_features(self, joint: Joint, v: Array, torque: Array, bias: Array) -> tuple[Array, ...]:
-        values = {symbol: self._values_of.get(f"{symbol}{joint.number}", 0.0) for symbol in self.symbols}
-        return self.features_at(v, torque, bias, values, self._values(joint))
-
     def _solved(self, joint: Joint, v: Array, rest: Array, bias: Array) -> Array:
         """The motor's torque that moves the rest against this friction, which grows with it; shape (samples,)."""
-        values = [self._values_of.get(f"{symbol}{joint.number}", 0.0) for symbol in self.symbols]
+        values = self.values(joint).values()
         torque = rest
         for _ in range(ROUNDS if any(values) else 0):
-            features = self._joint_features(joint, v, torque, bias)
+            features = self.joint_features(joint, v, torque, bias)
             new = rest + sum(value * feature for value, feature in zip(values, features, strict=True))
             change, torque = float(np.abs(new - torque).max(initial=0.0)), new
             if change <= SETTLED * float(np.abs(new).max(initial=0.0)):
@@ -173,7 +181,7 @@ class GearFriction(NonlinearTerm):
         if self._torque is not None:
             return self._torque.T
         total = self._of_links(robot, q, v, a)
-        for term, values in self._others:
+        for term, values in self.others:
             total = total + term.columns(robot, q, v, a) @ values
         return total
 
