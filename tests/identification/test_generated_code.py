@@ -80,8 +80,9 @@ def test_the_folder_checks_itself(tmp_path: Path, scalar: str) -> None:
     assert build(tmp_path / "code", "arm.c", "test_arm.c", flags=flags) == 0
     source = tmp_path / "code" / "arm.c"
     text = source.read_text()
-    source.write_text(re.sub(r"tau\[1\] = ", "tau[1] = 1 + ", text, count=1))
-    assert build(tmp_path / "code", "arm.c", "test_arm.c") == 1
+    for wrong in ("1", "sqrt(q[0] - 100)"):
+        source.write_text(re.sub(r"tau\[1\] = ", f"tau[1] = {wrong} + ", text, count=1))
+        assert build(tmp_path / "code", "arm.c", "test_arm.c") == 1
 
 
 @compiled
@@ -158,6 +159,8 @@ def test_the_loader_for_python_and_cmake(tmp_path: Path) -> None:
     observer.reset()
     assert np.array_equal(observer.step(0.01, q[0], still[0], gravity[0]), still[0])
     assert observer.contact(still[0]) == 0
+    observer.step(0.01, q[0], still[0], gravity[0] * np.nan)
+    assert observer.contact(still[0]) == 1
     with pytest.raises(ValueError, match="tau"):
         observer.step(0.01, q[0], still[0], gravity[:, :2])
 
