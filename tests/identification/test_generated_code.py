@@ -44,6 +44,7 @@ from tests import ros2_stub
 from tests.commands import run
 from tests.compiled_c import GCC, GXX, NO_COMPILER, SANITIZED, STRICT
 from tests.identified_robots import made
+from tests.references import example_robot_file
 
 compiled = pytest.mark.skipif(GCC is None or GXX is None, reason=NO_COMPILER)
 
@@ -339,6 +340,9 @@ REFUSED: dict[str, tuple[Callable[[], object], type[DynidError], str]] = {
     "a plugin of base parameters": (lambda: generate_code(result(False), "ros2"), InvalidRequestError, "mass_matrix"),
     "a spring in ROS 2": (
         lambda: generate_code("builtin:ur5", "ros2", terms=["spring"]), InvalidRequestError, "'spring'"),
+    "a floating base in ROS 2": (
+        lambda: generate_code(dynid.load_robot(example_robot_file("solo12.urdf"), floating_base=True), "ros2"),
+        InvalidRequestError, "floating base"),
     "float in ROS 2": (lambda: generate_code("builtin:ur5", "ros2", scalar="float"), InvalidRequestError, "double"),
     "no verdict to trust": (lambda: generate_code(verdict_no()), UntrustedResultError, "--anyway"),
     "unknown masses": (lambda: generate_code("builtin:tx40"), InvalidRequestError, "link_1"),
