@@ -44,6 +44,7 @@ from tests import ros2_stub
 from tests.commands import run
 from tests.compiled_c import GCC, GXX, NO_COMPILER, SANITIZED, STRICT
 from tests.identified_robots import made
+from tests.references import example_robot_file
 
 compiled = pytest.mark.skipif(GCC is None or GXX is None, reason=NO_COMPILER)
 
@@ -80,8 +81,9 @@ def test_the_folder_checks_itself(tmp_path: Path, scalar: str) -> None:
     assert build(tmp_path / "code", "arm.c", "test_arm.c", flags=flags) == 0
     source = tmp_path / "code" / "arm.c"
     text = source.read_text()
-    source.write_text(re.sub(r"tau\[1\] = ", "tau[1] = 1 + ", text, count=1))
-    assert build(tmp_path / "code", "arm.c", "test_arm.c") == 1
+    for wrong in ("1", "sqrt(q[0] - 100)"):
+        source.write_text(re.sub(r"tau\[1\] = ", f"tau[1] = {wrong} + ", text, count=1))
+        assert build(tmp_path / "code", "arm.c", "test_arm.c") == 1
 
 
 @compiled
@@ -158,6 +160,8 @@ def test_the_loader_for_python_and_cmake(tmp_path: Path) -> None:
     observer.reset()
     assert np.array_equal(observer.step(0.01, q[0], still[0], gravity[0]), still[0])
     assert observer.contact(still[0]) == 0
+    observer.step(0.01, q[0], still[0], gravity[0] * np.nan)
+    assert observer.contact(still[0]) == 1
     with pytest.raises(ValueError, match="tau"):
         observer.step(0.01, q[0], still[0], gravity[:, :2])
 
@@ -336,6 +340,9 @@ REFUSED: dict[str, tuple[Callable[[], object], type[DynidError], str]] = {
     "a plugin of base parameters": (lambda: generate_code(result(False), "ros2"), InvalidRequestError, "mass_matrix"),
     "a spring in ROS 2": (
         lambda: generate_code("builtin:ur5", "ros2", terms=["spring"]), InvalidRequestError, "'spring'"),
+    "a floating base in ROS 2": (
+        lambda: generate_code(dynid.load_robot(example_robot_file("solo12.urdf"), floating_base=True), "ros2"),
+        InvalidRequestError, "floating base"),
     "float in ROS 2": (lambda: generate_code("builtin:ur5", "ros2", scalar="float"), InvalidRequestError, "double"),
     "no verdict to trust": (lambda: generate_code(verdict_no()), UntrustedResultError, "--anyway"),
     "unknown masses": (lambda: generate_code("builtin:tx40"), InvalidRequestError, "link_1"),

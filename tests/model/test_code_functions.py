@@ -163,13 +163,13 @@ def test_a_term_without_a_form_in_code_is_named(term: Term) -> None:
 @pytest.mark.parametrize("width", [0.0, 0.1])
 @pytest.mark.parametrize("term", GEARS)
 def test_friction_of_loaded_gears_is_solved(term: str, width: float) -> None:
-    """Gears that take up to three quarters of the torque, driven and driven back, at rest, slow and fast."""
+    """Gears that take up to nine tenths of the torque, driven and driven back, at rest, slow and fast."""
     robot = load_robot("builtin:ur5")
     rng = np.random.default_rng(0)
     kind: Any = TERM_NAMES[term]
     model = DynamicModel(robot, [kind(width=width), "viscous", "armature"])
     links = 10 * len(robot.solid_links)
-    largest = [0.4 if name.startswith("k") else 1.0 for name in model.names[links:]]
+    largest = [0.5 if name.startswith("k") else 1.0 for name in model.names[links:]]
     p = np.concatenate([model.reference[:links], rng.uniform(0.05, 0.9, len(largest)) * largest])
     model = model.with_values(dict(zip(model.names, p.tolist(), strict=True)))
     q, v, a = random_states(model, 200, rng)
@@ -177,20 +177,12 @@ def test_friction_of_loaded_gears_is_solved(term: str, width: float) -> None:
     v *= rng.choice([0.01, 0.3, 1.0], size=v.shape)
     found = outputs(CodeModel(model, p), (q, v, a))
     wanted = model.inverse_dynamics(q, v, a, p)
-    # Rounds of the library leave 0.72 to the power of 60; code is exact.
-    assert np.abs(found["inverse_dynamics"][0] - wanted).max() < 1e-7 * np.abs(wanted).max()
-    assert np.abs(found["inverse_dynamics"][0] - _solution(model, p, (q, v, a))).max() < 1e-9
-    assert np.abs(found["friction"][0]).max() > 1.0
-
-
-def _solution(model: DynamicModel, p: Array, states: tuple[Array, Array, Array]) -> Array:
-    """The torques that the library's columns give when the motor's torque in them is the outcome."""
-    torques = model.inverse_dynamics(*states, p)
+    close(found["inverse_dynamics"][0], wanted)
     first, *others = model.terms
     assert isinstance(first, GearFriction)
-    for _ in range(400):
-        torques = DynamicModel(model.robot, [first.with_motor_torque(torques), *others]).inverse_dynamics(*states, p)
-    return torques
+    at_outcome = DynamicModel(robot, [first.with_motor_torque(found["inverse_dynamics"][0]), *others])
+    close(found["inverse_dynamics"][0], at_outcome.inverse_dynamics(q, v, a, p))
+    assert np.abs(found["friction"][0]).max() > 1.0
 
 
 def test_friction_with_squares_of_the_load_is_named() -> None:

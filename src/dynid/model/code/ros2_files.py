@@ -57,6 +57,12 @@ def ros2_files(request: CodeRequest) -> dict[str, str]:
 def _require_suitable(request: CodeRequest) -> None:
     if request.scalar is not Scalar.DOUBLE:
         raise InvalidRequestError("the ROS 2 interface has numbers of double precision; leave the scalar out")
+    robot = request.code.robot
+    if robot.has_quaternions:
+        raise InvalidRequestError(
+            f"the ROS 2 interface is of joints with one position each, and '{robot.name}' has a floating base or a "
+            "spherical joint; lock it, or write --to c"
+        )
     missing = [name for name in NEEDED if name not in request.names]
     if missing:
         reason = f": {request.left_out[0]}" if request.left_out else ""

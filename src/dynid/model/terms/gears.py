@@ -31,7 +31,10 @@ from dynid.model.terms.term import DIFFERENCE_STEP, Term
 from dynid.robot import Joint, Robot
 
 ROUNDS = 60
-"""Most rounds in which the motor's torque is solved for."""
+"""Rounds in which the motor's torque is solved for; more only where each still brings it closer."""
+
+MOST_ROUNDS = 600
+"""Most rounds: enough for friction of 95 % of the torque."""
 
 SETTLED = 1e-12
 """Change of the motor's torque in a round, relative to the largest, from which it is solved."""
@@ -167,13 +170,14 @@ class GearFriction(NonlinearTerm):
     def _solved(self, joint: Joint, v: Array, rest: Array, bias: Array) -> Array:
         """The motor's torque that moves the rest against this friction, which grows with it; shape (samples,)."""
         values = self.values(joint).values()
-        torque = rest
-        for _ in range(ROUNDS if any(values) else 0):
+        torque, before = rest, np.inf
+        for done in range(MOST_ROUNDS if any(values) else 0):
             features = self.joint_features(joint, v, torque, bias)
             new = rest + sum(value * feature for value, feature in zip(values, features, strict=True))
             change, torque = float(np.abs(new - torque).max(initial=0.0)), new
-            if change <= SETTLED * float(np.abs(new).max(initial=0.0)):
+            if change <= SETTLED * float(np.abs(new).max(initial=0.0)) or (done >= ROUNDS and not change < before):
                 break
+            before = change
         return torque
 
     def _rest(self, robot: Robot, q: Array, v: Array, a: Array) -> Array:
