@@ -326,6 +326,26 @@ def test_experiments_say_which_columns_are_followed(tmp_path: Path) -> None:
         assert np.allclose(found.values, direct.estimate.values, rtol=1e-3, atol=1e-3)
 
 
+def test_drives_without_a_signal_are_left_out_as_the_experiment_says(tmp_path: Path) -> None:
+    log = moved(2.0)
+    pl.DataFrame(
+        {"t": log.time}
+        | {f"a{k}": log.position[:, k] for k in range(6)}
+        | {f"b{k}": log.torque[:, k] * (k < 4) for k in range(6)}
+    ).write_csv(tmp_path / "run.csv")
+    (tmp_path / "arm.toml").write_text(
+        'robot = "builtin:ur5"\nterms = ["viscous"]\n'
+        '[drive]\nunmeasured = ["wrist_2_joint", "wrist_3_joint"]\n'
+        '[[log]]\nposition = { file = "run.csv", columns = "a*" }\n'
+        'torque = { file = "run.csv", columns = "b*" }\ntime = { file = "run.csv", columns = "t" }\n'
+    )
+    with dynid.live(tmp_path / "arm.toml", replay=tmp_path / "run.csv", speed=np.inf) as shown:
+        shown.wait(10.0, until_end=True)
+        assert [row.name for row in shown.state.rows] == [joint.name for joint in UR5.joints[:4]]
+        assert shown.estimate.samples == len(log)
+        assert shown.estimate.relative_error < 0.01
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

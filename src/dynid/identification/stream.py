@@ -63,6 +63,8 @@ class Stream:
         model: The model.
         base: Its base parameters.
         row_names: Names of the rows of a sample.
+        unmeasured: Those that do not count: rows of drives without a signal, of a `Result` that left them out. What
+            updates have there is not looked at, and may be NaN.
 
     Raises:
         InvalidRequestError: If a setting makes no sense, or the model's rows cannot be had of single samples.
@@ -87,15 +89,18 @@ class Stream:
             self.model = model.model if isinstance(model, Result) else model
         else:
             self.model = DynamicModel(model, terms)
-        for name, value in (("forgetting", forgetting), ("rate", rate)):
-            if value is not None and not (math.isfinite(value) and value > 0.0):
-                raise InvalidRequestError(f"{name} must be a positive number, not {value}")
+        given.require_positive(forgetting=forgetting, rate=rate)
+        given.require_kinds(prior=(prior, Prior), causal_filter=(causal_filter, CausalFilter))
+        given.require_kinds(changes=(changes, ChangeThresholds))
         given.require_streamable(self.model, is_identified=self._result is not None)
         self.base = model.base if isinstance(model, Result) else find_base_parameters(self.model)
         self.row_names = self.model.row_names
         self._forgetting, self._rate = forgetting, rate
         self._rows = StreamRows(self.model)
-        self._factors = RecursiveFactors(self.model.names, self._rows.equations.bases)
+        self.unmeasured = () if self._result is None else given.unmeasured_rows(self.model, self._result.torques)
+        self._silent = np.array([name in self.unmeasured for name in self.row_names])
+        self._silent_columns = self._rows.columns(self._silent)
+        self._factors = RecursiveFactors(self.model.names, self._rows.equations.bases, ~self._silent)
         stds = None if noise is None else given.row_stds(noise, self.row_names)
         self._estimator = StreamEstimator(self.base, self._factors, prior, stds)
         self._filtered = FilteredRows(self._rows, causal_filter or CausalFilter())
@@ -126,7 +131,12 @@ class Stream:
         return self._factors.factors()
 
     def merge(self, factors: Factors) -> None:
-        """Add what factors of the same model hold, such as those of a log or of another stream."""
+        """Add what factors of the same model hold, such as those of a log or of another stream.
+
+        Raises:
+            InvalidRequestError: If they are of another model.
+        """
+        given.require_kinds(factors=(factors, Factors))
         self._factors.merge(factors)
         self._look()
 
@@ -203,7 +213,7 @@ class Stream:
         q = given.as_rows(f"positions of '{robot.name}'", signals[0], robot.nq)
         v = given.as_rows(f"velocities of '{robot.name}'", signals[1], robot.nv, len(q))
         a = given.as_rows(f"accelerations of '{robot.name}'", signals[2], robot.nv, len(q))
-        chunk = Chunk(q, v, a, given.right_hand_sides(self.model, q, signals[3], contacts))
+        chunk = Chunk(q, v, a, given.right_hand_sides(self.model, q, signals[3], contacts, self._silent))
         if robot.has_quaternions:
             chunk = checked(self.model, chunk)
         times = self._clock.times(t, len(q))
@@ -238,7 +248,7 @@ class Stream:
         positions = given.as_rows(f"positions of '{robot.name}'", q, robot.nq)
         if robot.has_quaternions:
             robot.states(positions)
-        torque = given.right_hand_sides(self.model, positions, tau, contacts)
+        torque = given.right_hand_sides(self.model, positions, tau, contacts, self._silent)
         times = self._clock.times(t, len(positions))
         if times is None or t is None:
             raise InvalidRequestError("positions need time: update(t, q, tau)")
@@ -269,6 +279,7 @@ class Stream:
     def _include(self, rows: Array, v: Array, times: Array | None) -> tuple[Array, list[Alarm]]:
         """Include rows, which are overwritten, of samples at times [s]; residuals, (samples, rows), and alarms."""
         fadings, alarms = np.zeros(len(rows)), []
+        rows[:, self._silent_columns] = 0.0
         if times is not None and len(times):
             before = times[0] if math.isnan(self._counted_at) else self._counted_at
             steps = np.diff(times, prepend=before)
@@ -293,6 +304,7 @@ class Stream:
 
     def _updated(self, found: list[tuple[Array, list[Alarm]]], *, is_single: bool) -> StreamUpdate:
         residual = np.concatenate([part for part, _ in found]) if found else np.zeros((0, len(self.row_names)))
+        residual[:, self._silent] = np.nan
         alarms = tuple(alarm for _, more in found for alarm in more)
         return StreamUpdate(residual[0] if is_single else residual, self._sure, self.seconds, alarms)
 
