@@ -118,6 +118,28 @@ def test_other_hosts_need_a_token_and_are_asked_for_by_number() -> None:
     assert not PageGuard().admits(path, 80, ["192.168.1.7:80"], [], websocket=False)
 
 
+@pytest.mark.parametrize("host", ["::1", "127.0.0.2", "localhost", "127.0.0.1"])
+def test_every_loopback_address_shows_the_page_that_it_prints(host: str) -> None:
+    guard = PageGuard(host=host)
+    here, path = guard.address(8090).removeprefix("http://").split("/")[0], f"/{guard.token}/"
+    assert guard.admits(path, 8090, [here], [f"http://{here}"], websocket=True)
+    assert not guard.admits(path, 8090, ["evil.example:8090"], [], websocket=False)
+    assert not guard.admits(path, 8090, ["10.0.0.7:8090"], [], websocket=False)
+    assert not guard.admits(path, 8090, [here], ["http://evil.example:8090"], websocket=False)
+    assert "[::1]" in PageGuard("x" * 20, "::").address(8090)  # :: is no address to open
+
+
+def test_a_page_that_cannot_be_shown_leaves_no_port_taken(page: dynid.LivePage) -> None:
+    taken = int(page.address.split(":")[2].partition("/")[0])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for _ in range(2):
+        with pytest.raises(InvalidRequestError, match="--port") as caught:
+            dynid.live(UR5, udp=f"127.0.0.1:{port}", port=taken)
+        assert "page" in str(caught.value)
+
+
 def test_a_port_that_is_taken_is_an_error_where_it_was_stated(page: dynid.LivePage) -> None:
     port = int(page.address.split(":")[2].partition("/")[0])
     with pytest.raises(InvalidRequestError, match="--port"):
@@ -134,13 +156,30 @@ def test_samples_of_a_loop_are_used_or_counted() -> None:
         assert not shown.update(0.0, log.position[0], log.torque[0])
         assert not shown.update(9.0, log.position[0, :5], log.torque[0])
         assert not shown.update(9.0, log.position[0] * np.nan, log.torque[0])
+        assert not shown.update(9.0, ["a"] * 6, log.torque[0])
         end = time.monotonic() + 10.0
         while shown.state.samples < len(log) and time.monotonic() < end:
             time.sleep(0.02)
         counts = json.loads(asked(shown.address, f"/{shown.address.split('/')[3]}/state.json")[1])["counts"]
         assert shown.estimate.samples == len(log)
     assert (counts["accepted"], counts["late"]) == (len(log), 1)
-    assert counts["malformed"] == {"not-a-number": 1, "wrong-count": 1}
+    assert counts["malformed"] == {"not-a-number": 2, "wrong-count": 1}
+    assert not shown.update(9.0, log.position[0], log.torque[0])
+    assert repr(shown).startswith(f"LivePage({shown.address}: {len(log)} samples")
+
+
+def test_what_goes_wrong_is_raised_at_the_end_and_no_sample_is_taken_for_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise InvalidRequestError("broken")
+
+    log = moved(1.0)
+    with pytest.raises(InvalidRequestError, match="broken"), dynid.live(UR5, TERMS) as shown:  # noqa: PT012
+        monkeypatch.setattr(shown._session, "include", fail)
+        assert shown.update(0.0, log.position[0], log.torque[0])
+        end = time.monotonic() + 10.0
+        while shown.update(time.monotonic(), log.position[1], log.torque[1]) and time.monotonic() < end:
+            time.sleep(0.01)
+        assert time.monotonic() < end
 
 
 def test_slow_and_many_browsers_hold_nothing_up() -> None:
@@ -358,6 +397,8 @@ def test_drives_without_a_signal_are_left_out_as_the_experiment_says(tmp_path: P
         (["--replay", "missing.csv"], "missing.csv"),
         (["--udp", "127.0.0.1:0", "--plate", "forearm_link"], "--floating"),
         (["--udp", "127.0.0.1:0", "--record", "run.csv"], ".npz"),
+        (["--udp", "127.0.0.1:0", "--record", "no/such/folder/run.npz"], "cannot be written"),
+        (["--udp", "no.such.host.invalid:5005", "--token", "x" * 20], "address of this machine"),
         (["--udp", "127.0.0.1:0", "--cutoff", "-1"], "positive"),
         (["--udp", "127.0.0.1:0", "--terms", "glue"], "glue"),
         (["--udp", "127.0.0.1:0", "--learning", "-1"], "learning"),

@@ -112,7 +112,11 @@ def live(
         finally:
             page.close()
     if json_output:
-        echo_json(page.state.to_dict() | {"recorded": None if page.recorded is None else str(page.recorded)})
+        recorded = {
+            "recorded": None if page.recorded is None else str(page.recorded),
+            "not_recorded": page.not_recorded,
+        }
+        echo_json(page.state.to_dict() | recorded)
     else:
         show_end(page, source)
 
@@ -157,6 +161,8 @@ def show_end(page: LivePage, source: str) -> None:
     lost = ", ".join(f"{name} {state.counts[name]}" for name in ("late", "dropped", "gaps") if state.counts[name])
     if ignored or lost:
         output.print(f"Ignored or missing: {', '.join(part for part in (ignored, lost) if part)}.")
+    if page.not_recorded:
+        output.print(f"Not recorded: {page.not_recorded} samples, for which there was no room.")
     if page.recorded is not None:
         robot = source if source.endswith((".urdf", ".xacro", ".xml")) or source.startswith("builtin:") else "ROBOT"
         show_next(output, f"identify from the recording: dynid init {robot} {page.recorded}, then dynid identify")

@@ -86,6 +86,7 @@ class LivePage:
         self._last_sample = -np.inf
         self._shown: object = None
         self.recorded: Path | None = None
+        self.not_recorded = 0
         self.state: LiveState = session.state(inbox.counts)
 
     @property
@@ -146,12 +147,18 @@ class LivePage:
             wrenches: Wrench [N, N m] of each contact by its body, shape (6,).
 
         Returns:
-            Whether it is used: late ones are not, nor malformed ones, nor those for which there is no room.
+            Whether it is used: late ones are not, nor malformed ones, nor those for which there is no room, nor any
+            after the page was closed or something went wrong, which `wait` and the end of a `with` block raise.
         """
-        arrays = [None if part is None else np.array(part, dtype=float) for part in (q, tau, v, base_pose)]
-        own = {body: np.array(wrench, dtype=float) for body, wrench in (wrenches or {}).items()}
         try:
-            sample = self._session.samples.form.checked(Sample(float(t), *arrays, wrenches=own))  # type: ignore[arg-type]
+            arrays = [None if part is None else np.array(part, dtype=float) for part in (q, tau, v, base_pose)]
+            own = {body: np.array(wrench, dtype=float) for body, wrench in (wrenches or {}).items()}
+            sample = Sample(float(t), *arrays, wrenches=own)  # type: ignore[arg-type]
+        except (TypeError, ValueError, OverflowError):
+            self._inbox.refuse("not-a-number")
+            return False
+        try:
+            sample = self._session.samples.form.checked(sample)
         except MalformedSampleError as error:
             self._inbox.refuse(error.kind)
             return False
@@ -196,8 +203,9 @@ class LivePage:
         self._publish()
         self._server.stop()
         if self._recorder is not None:
-            self.recorded = self._recorder.finish()
-            self._recorder = None
+            recorder, self._recorder = self._recorder, None
+            self.not_recorded = recorder.lost
+            self.recorded = recorder.finish()
 
     def __enter__(self) -> LivePage:
         return self
@@ -206,6 +214,12 @@ class LivePage:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if kind is None and self._problem is not None:
+            raise self._problem
+
+    def __repr__(self) -> str:
+        state = self.state
+        return f"LivePage({self.address}: {state.samples} samples, {state.rank} of {state.parameters} base parameters)"
 
     def _guarded(self, target: Callable[[], None]) -> Callable[[], None]:
         def run() -> None:
@@ -213,6 +227,7 @@ class LivePage:
                 target()
             except BaseException as error:
                 self._problem = error
+                self._inbox.close()
 
         return run
 

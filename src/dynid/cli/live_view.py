@@ -131,16 +131,21 @@ def live(
     recorder = None if record is None else streams.Recorder(Path(record), samples.form, overwrite=overwrite)
     outside = token if udp is not None and not streams.Address.of(udp).is_loopback else None
     found, text = _source(follow, udp, log, speed, subject, samples, inbox, outside)
-    page = LivePage(
-        session,
-        inbox,
-        found,
-        text,
-        guard,
-        PORT if port is None else port,
-        is_stated=port is not None,
-        recorder=recorder,
-    )
+    try:
+        page = LivePage(
+            session,
+            inbox,
+            found,
+            text,
+            guard,
+            PORT if port is None else port,
+            is_stated=port is not None,
+            recorder=recorder,
+        )
+    except BaseException:
+        if isinstance(found, streams.UdpPackets):
+            found.close()  # its port is free for the next attempt
+        raise
     return page.start()
 
 
