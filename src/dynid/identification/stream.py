@@ -224,7 +224,7 @@ class Stream:
         found = []
         for at in self._parts(len(q)):
             part, of_part = chunk[at], None if times is None else times[at]
-            found.append(self._include(self._rows.of(part), part.v, of_part))
+            found.append(self._include(self._rows.of(part), part, of_part))
         return self._updated(found, is_single=np.ndim(signals[0]) == 1)
 
     def update_positions(self, t: Any, q: Any, tau: Any, *, contacts: Contacts = None) -> StreamUpdate:
@@ -260,8 +260,8 @@ class Stream:
     def _include_positions(self, times: Array, q: Array, torque: Array) -> tuple[Array, list[Alarm]]:
         """Include samples of positions; their residuals, NaN where they do not count, and alarms."""
         residual, alarms = np.full(torque.shape, np.nan), []
-        for at, rows, v in self._filtered.of(times, q, torque):
-            residual[at], more = self._include(rows, v, times[at])
+        for at, rows, chunk in self._filtered.of(times, q, torque):
+            residual[at], more = self._include(rows, chunk, times[at])
             alarms += more
         return residual, alarms
 
@@ -274,9 +274,9 @@ class Stream:
             self._arrived += last - first
             first = last
             if self._arrived % MOST_AT_ONCE == 0:
-                self._watch.begin(self._counted_at - self._clock.first)
+                self._watch.begin(self._counted_at - self._clock.first, self._memory.lasting())
 
-    def _include(self, rows: Array, v: Array, times: Array | None) -> tuple[Array, list[Alarm]]:
+    def _include(self, rows: Array, chunk: Chunk, times: Array | None) -> tuple[Array, list[Alarm]]:
         """Include rows, which are overwritten, of samples at times [s]; residuals, (samples, rows), and alarms."""
         fadings, alarms = np.zeros(len(rows)), []
         rows[:, self._silent_columns] = 0.0
@@ -285,7 +285,7 @@ class Stream:
             steps = np.diff(times, prepend=before)
             if self._forgetting is not None:
                 fadings = steps / self._forgetting
-            alarms = self._watch.watch(rows, steps, times - self._clock.first, v)
+            alarms = self._watch.watch(rows, steps, times - self._clock.first, chunk)
             self._counted_at = float(times[-1])
         residual, first = np.empty((len(rows), len(self.row_names))), 0
         while first < len(rows):  # looks come after the same samples, whatever blocks they come in
@@ -313,6 +313,8 @@ class Stream:
         x, _, stacked = self._estimator.solve()
         self._predictors = self._rows.predictors(self.base.to_standard(x))
         self._sure = self._estimator.is_determined(stacked)
+        if self._sure and self._forgetting is None:
+            self._watch.go_on_from(self._predictors)
 
     def __repr__(self) -> str:
         return f"Stream({self.model.robot.name!r}: {self._clock.samples} samples, {len(self.base)} base parameters)"
