@@ -385,6 +385,34 @@ def test_drives_without_a_signal_are_left_out_as_the_experiment_says(tmp_path: P
         assert shown.estimate.relative_error < 0.01
 
 
+def test_recordings_of_bodies_are_read_with_the_experiment_of_the_documentation(tmp_path: Path) -> None:
+    from dynid.identification.task import experiment_file
+    from dynid.logs import LogSource, read_source
+
+    text = (Path(__file__).parents[2] / "docs" / "live.md").read_text(encoding="utf-8")
+    (tmp_path / "body.toml").write_text(text.partition("```toml\n")[2].partition("```")[0])
+    person = dynid.human(sex="female", height=1.7, mass=62.0)
+    dynid.convert("human", tmp_path / "human.urdf", sex="female", height=1.7, mass=62.0)
+    t, rng = 0.01 * np.arange(50), np.random.default_rng(0)
+    q = 0.1 * rng.normal(size=(50, person.nq - 7))
+    pose, wrench = np.array([0.1, 0.2, 1.0, 0.0, 0.0, 0.6, 0.8]), np.arange(6.0)
+    with dynid.live(person, contacts={"left_sole": np.eye(4)}, torques=False, record=tmp_path / "run.npz") as shown:
+        for s, row in zip(t.tolist(), q, strict=True):
+            assert shown.update(s, row, base_pose=pose, wrenches={"left_sole": wrench})
+        shown.wait(0.3)
+    task = experiment_file(tmp_path / "body.toml").task
+    (source,) = task.logs
+    assert isinstance(source, LogSource)
+    log = read_source(source, task.model.robot, drive=task.drive)
+    assert np.array_equal(log.position, q)
+    assert log.base_pose is not None
+    assert np.array_equal(log.base_pose[7], pose)
+    (contact,) = log.contacts or ()
+    assert contact.body == "left_sole"
+    assert contact.wrench is not None
+    assert np.array_equal(contact.wrench[9], wrench)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -163,7 +163,10 @@ def show_end(page: LivePage, source: str) -> None:
         output.print(f"Ignored or missing: {', '.join(part for part in (ignored, lost) if part)}.")
     if page.not_recorded:
         output.print(f"Not recorded: {page.not_recorded} samples, for which there was no room.")
-    if page.recorded is not None:
+    if page.recorded is not None and page.robot.has_floating_base:
+        advice = "with an experiment that says what holds the robot, see docs/live.md, Recordings"
+        show_next(output, f"identify from the recording {page.recorded} {advice}")
+    elif page.recorded is not None:
         robot = source if source.endswith((".urdf", ".xacro", ".xml")) or source.startswith("builtin:") else "ROBOT"
         show_next(output, f"identify from the recording: dynid init {robot} {page.recorded}, then dynid identify")
     elif state.samples:

@@ -20,6 +20,7 @@ from dynid.estimation.streams.stream_estimate import StreamEstimate
 from dynid.identification import LiveSession, LiveState
 from dynid.logs.streams import Inbox, MalformedSampleError, Recorder, Sample
 from dynid.report.live_scene import LiveScene, live_page
+from dynid.robot import Robot
 
 POSTURES_A_SECOND = 20.0
 """How often the page moves the robot."""
@@ -93,6 +94,11 @@ class LivePage:
     def address(self) -> str:
         """The address of the page, with its token."""
         return self._server.address
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that is shown."""
+        return self._session.robot
 
     @property
     def waiting(self) -> int:

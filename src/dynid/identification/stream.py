@@ -242,7 +242,7 @@ class Stream:
 
         Raises:
             ShapeError: If a shape does not fit the model.
-            InvalidRequestError: As `update`; or if samples lie too far apart for the filter.
+            InvalidRequestError: As `update`; or, after some were taken, if samples lie too far apart for the filter.
         """
         robot = self.model.robot
         positions = given.as_rows(f"positions of '{robot.name}'", q, robot.nq)
