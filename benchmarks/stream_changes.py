@@ -2,7 +2,8 @@
 
     DYNID_DATASETS=... python -m benchmarks.stream_changes --draws 6 --out docs/stream.md
 
-Thresholds were calibrated on draws 0 to 5 of a Panda and a UR5; draws from 300 on, and the other robots, show them.
+Thresholds were calibrated on draws 0 to 5 of a Panda and a UR5, and on motions between points of draws 900 to 905;
+other draws from 300 on, and the other robots, show them.
 The simulated torques have white noise, errors of two correlation times, ripple over positions and Stribeck friction,
 none of which the model has. `surrogate` draws take the errors that the model leaves on the real logs of robots, with
 the same spectra and random phases; logs themselves are those of `benchmarks/stream_real.py`.
@@ -24,6 +25,7 @@ from tests.references import example_robot_file
 import dynid
 from benchmarks.marked_tables import with_table
 from dynid.arrays import Array
+from dynid.estimation.streams.hypotheses import dry_levels
 from dynid.model import DynamicModel, random_states
 from dynid.robot import inertia
 
@@ -39,6 +41,12 @@ LOCKED = ["head_1_joint", "head_2_joint", "wheel_left_joint", "wheel_right_joint
 RATE = 200.0
 QUIET, AFTER = 640.0, 30.0
 """Length of recordings without a change, and of the part after one [s]."""
+
+REACH = 1.2
+"""How far joints are from zero at the points of motions between points, at most [rad]."""
+
+STOPPED = 170.0, 45.0
+"""Lengths of the parts before and after a payload is picked up in such motions [s]."""
 
 BEFORE = 100.0
 """Length of the part before a change [s]."""
@@ -62,6 +70,35 @@ def motion(rng: np.random.Generator, seconds: float, joints: int) -> tuple[Array
     parts = size * sine, size * omega * cosine, -size * omega**2 * sine
     q, v, a = (part.sum(axis=0).T for part in parts)
     return t, q, v, a
+
+
+def stops(rng: np.random.Generator, seconds: float, joints: int) -> tuple[Array, Array, Array, Array]:
+    """The same of motions between points, of most joints at a time, with rests of 0.2 s to 2 s between them."""
+    t = np.arange(int(seconds * RATE)) / RATE
+    q, v, a = np.zeros((3, len(t), joints))
+    first, at = 0, np.zeros(joints)
+    while first < len(t):
+        to = rng.uniform(-REACH, REACH, joints)
+        to = np.where(rng.random(joints) < 0.7, to, at)
+        lasting = max(0.8, 1.5 * float(np.abs(to - at).max()) / rng.uniform(0.4, 1.2))
+        s = (np.arange(int(lasting * RATE)) / int(lasting * RATE))[: len(t) - first]
+        some = slice(first, first + len(s))
+        q[some] = at + np.outer(10 * s**3 - 15 * s**4 + 6 * s**5, to - at)
+        v[some] = np.outer(30 * s**2 - 60 * s**3 + 30 * s**4, to - at) / lasting
+        a[some] = np.outer(60 * s - 180 * s**2 + 120 * s**3, to - at) / lasting**2
+        first = min(some.stop + int(rng.uniform(0.2, 2.0) * RATE), len(t))
+        q[some.stop : first], at = to, to
+    return t, q, v, a
+
+
+def at_rest(model: DynamicModel, p: Array, rng: np.random.Generator, v: Array) -> Array:
+    """Errors of dry friction [N m or N], shape (samples, rows): at rest it takes any value between both signs."""
+    levels, found = dry_levels(model, p), np.zeros_like(v)
+    for row, level in enumerate(levels):
+        still = np.abs(v[:, row]) < 1e-6
+        rest = np.cumsum(np.diff(still.astype(int), prepend=0) == 1)
+        found[:, row] = np.where(still, level * rng.uniform(-1.0, 1.0, rest.max(initial=0) + 1)[rest], 0.0)
+    return found
 
 
 @cache
@@ -267,6 +304,55 @@ def picking_row(name: str, draws: Sequence[int]) -> str:
     return f"| {name} | {within} of {n} | {_delays(delays)} | {named} of {n} | {more} |"
 
 
+def stops_row(name: str, draws: Sequence[int]) -> str:
+    """A row of the table of motions between points, of which a stream gets positions and torques."""
+    model, false, minutes, delays, held = model_of(name), 0, 0.0, [], 0
+    errors_of, before = simulated_errors(model), STOPPED[0]
+    for draw in draws:
+        rng = np.random.default_rng(draw)
+        p = truth(model, rng)
+        for is_loaded in (False, True):
+            t, q, v, a = stops(rng, sum(STOPPED) if is_loaded else QUIET, model.row_count)
+            tau = model.inverse_dynamics(q, v, a, p) + errors_of(rng, q, v) + at_rest(model, p, rng, v)
+            new = changed(model, p, rng, None)
+            if is_loaded:
+                more = model.inverse_dynamics(q, v, a, new) - model.inverse_dynamics(q, v, a, p)
+                tau += np.where(t[:, None] >= before, more, 0.0)
+            stream = dynid.Stream(model)
+            stream.update(t, q + 1e-5 * rng.normal(size=q.shape), tau)
+            early = [alarm for alarm in stream.alarms if not is_loaded or alarm.seconds < before]
+            late = [alarm for alarm in stream.alarms if is_loaded and alarm.seconds >= before]
+            false += len(early)
+            minutes += ((before if is_loaded else QUIET) - 2.0 * dynid.ChangeThresholds().learning) / 60.0
+            if is_loaded:
+                moves = np.any(np.abs(v) > dynid.ChangeThresholds().moving, axis=1)
+                seen = (t >= before) & (t <= late[0].seconds) if late else np.zeros(len(t), dtype=bool)
+                delays.append(float(np.sum(moves & seen)) / RATE if late else np.inf)
+                held += bool(late) and late[0].cause == "payload" and _holds(late[0].interval)
+    n = len(delays)
+    within = sum(delay <= 1.0 for delay in delays)
+    return (
+        f"| {name} | {draws[0]} to {draws[-1]} | {minutes:.0f} | {false} | {within} of {n} | {_delays(delays)} "
+        f"| {held} of {n} |"
+    )
+
+
+def stops_table() -> str:
+    """The table of motions between points."""
+    lines = [
+        "| robot | draws | minutes without a change | false alarms | 1 kg within 1 s of motion "
+        "| motion until then, median / largest [s] | interval holds the mass |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, draws in (("panda", range(900, 906)), ("ur5", range(900, 906))):
+        lines.append(stops_row(name, draws))
+        print(lines[-1], flush=True)
+    for name in ("panda", "ur5", "spatial_3r", "xarm7"):
+        lines.append(stops_row(name, range(1900, 1904)))
+        print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
 def picking_table() -> str:
     """The table of payloads that come and go."""
     lines = [
@@ -285,7 +371,11 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=6, help="draws of each robot")
     parser.add_argument("--out", type=Path, help="Markdown file whose tables are replaced")
     options = parser.parse_args()
-    tables = {"stream picking": picking_table(), "stream changes": simulated_table(options.draws)}
+    tables = {
+        "stream stops": stops_table(),
+        "stream picking": picking_table(),
+        "stream changes": simulated_table(options.draws),
+    }
     if options.out is not None:
         for name, found in tables.items():
             options.out.write_text(with_table(options.out.read_text(), name, found))

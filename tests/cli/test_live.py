@@ -118,6 +118,28 @@ def test_other_hosts_need_a_token_and_are_asked_for_by_number() -> None:
     assert not PageGuard().admits(path, 80, ["192.168.1.7:80"], [], websocket=False)
 
 
+@pytest.mark.parametrize("host", ["::1", "127.0.0.2", "localhost", "127.0.0.1"])
+def test_every_loopback_address_shows_the_page_that_it_prints(host: str) -> None:
+    guard = PageGuard(host=host)
+    here, path = guard.address(8090).removeprefix("http://").split("/")[0], f"/{guard.token}/"
+    assert guard.admits(path, 8090, [here], [f"http://{here}"], websocket=True)
+    assert not guard.admits(path, 8090, ["evil.example:8090"], [], websocket=False)
+    assert not guard.admits(path, 8090, ["10.0.0.7:8090"], [], websocket=False)
+    assert not guard.admits(path, 8090, [here], ["http://evil.example:8090"], websocket=False)
+    assert "[::1]" in PageGuard("x" * 20, "::").address(8090)  # :: is no address to open
+
+
+def test_a_page_that_cannot_be_shown_leaves_no_port_taken(page: dynid.LivePage) -> None:
+    taken = int(page.address.split(":")[2].partition("/")[0])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for _ in range(2):
+        with pytest.raises(InvalidRequestError, match="--port") as caught:
+            dynid.live(UR5, udp=f"127.0.0.1:{port}", port=taken)
+        assert "page" in str(caught.value)
+
+
 def test_a_port_that_is_taken_is_an_error_where_it_was_stated(page: dynid.LivePage) -> None:
     port = int(page.address.split(":")[2].partition("/")[0])
     with pytest.raises(InvalidRequestError, match="--port"):
@@ -134,13 +156,30 @@ def test_samples_of_a_loop_are_used_or_counted() -> None:
         assert not shown.update(0.0, log.position[0], log.torque[0])
         assert not shown.update(9.0, log.position[0, :5], log.torque[0])
         assert not shown.update(9.0, log.position[0] * np.nan, log.torque[0])
+        assert not shown.update(9.0, ["a"] * 6, log.torque[0])
         end = time.monotonic() + 10.0
         while shown.state.samples < len(log) and time.monotonic() < end:
             time.sleep(0.02)
         counts = json.loads(asked(shown.address, f"/{shown.address.split('/')[3]}/state.json")[1])["counts"]
         assert shown.estimate.samples == len(log)
     assert (counts["accepted"], counts["late"]) == (len(log), 1)
-    assert counts["malformed"] == {"not-a-number": 1, "wrong-count": 1}
+    assert counts["malformed"] == {"not-a-number": 2, "wrong-count": 1}
+    assert not shown.update(9.0, log.position[0], log.torque[0])
+    assert repr(shown).startswith(f"LivePage({shown.address}: {len(log)} samples")
+
+
+def test_what_goes_wrong_is_raised_at_the_end_and_no_sample_is_taken_for_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise InvalidRequestError("broken")
+
+    log = moved(1.0)
+    with pytest.raises(InvalidRequestError, match="broken"), dynid.live(UR5, TERMS) as shown:  # noqa: PT012
+        monkeypatch.setattr(shown._session, "include", fail)
+        assert shown.update(0.0, log.position[0], log.torque[0])
+        end = time.monotonic() + 10.0
+        while shown.update(time.monotonic(), log.position[1], log.torque[1]) and time.monotonic() < end:
+            time.sleep(0.01)
+        assert time.monotonic() < end
 
 
 def test_slow_and_many_browsers_hold_nothing_up() -> None:
@@ -326,6 +365,54 @@ def test_experiments_say_which_columns_are_followed(tmp_path: Path) -> None:
         assert np.allclose(found.values, direct.estimate.values, rtol=1e-3, atol=1e-3)
 
 
+def test_drives_without_a_signal_are_left_out_as_the_experiment_says(tmp_path: Path) -> None:
+    log = moved(2.0)
+    pl.DataFrame(
+        {"t": log.time}
+        | {f"a{k}": log.position[:, k] for k in range(6)}
+        | {f"b{k}": log.torque[:, k] * (k < 4) for k in range(6)}
+    ).write_csv(tmp_path / "run.csv")
+    (tmp_path / "arm.toml").write_text(
+        'robot = "builtin:ur5"\nterms = ["viscous"]\n'
+        '[drive]\nunmeasured = ["wrist_2_joint", "wrist_3_joint"]\n'
+        '[[log]]\nposition = { file = "run.csv", columns = "a*" }\n'
+        'torque = { file = "run.csv", columns = "b*" }\ntime = { file = "run.csv", columns = "t" }\n'
+    )
+    with dynid.live(tmp_path / "arm.toml", replay=tmp_path / "run.csv", speed=np.inf) as shown:
+        shown.wait(10.0, until_end=True)
+        assert [row.name for row in shown.state.rows] == [joint.name for joint in UR5.joints[:4]]
+        assert shown.estimate.samples == len(log)
+        assert shown.estimate.relative_error < 0.01
+
+
+def test_recordings_of_bodies_are_read_with_the_experiment_of_the_documentation(tmp_path: Path) -> None:
+    from dynid.identification.task import experiment_file
+    from dynid.logs import LogSource, read_source
+
+    text = (Path(__file__).parents[2] / "docs" / "live.md").read_text(encoding="utf-8")
+    (tmp_path / "body.toml").write_text(text.partition("```toml\n")[2].partition("```")[0])
+    person = dynid.human(sex="female", height=1.7, mass=62.0)
+    dynid.convert("human", tmp_path / "human.urdf", sex="female", height=1.7, mass=62.0)
+    t, rng = 0.01 * np.arange(50), np.random.default_rng(0)
+    q = 0.1 * rng.normal(size=(50, person.nq - 7))
+    pose, wrench = np.array([0.1, 0.2, 1.0, 0.0, 0.0, 0.6, 0.8]), np.arange(6.0)
+    with dynid.live(person, contacts={"left_sole": np.eye(4)}, torques=False, record=tmp_path / "run.npz") as shown:
+        for s, row in zip(t.tolist(), q, strict=True):
+            assert shown.update(s, row, base_pose=pose, wrenches={"left_sole": wrench})
+        shown.wait(0.3)
+    task = experiment_file(tmp_path / "body.toml").task
+    (source,) = task.logs
+    assert isinstance(source, LogSource)
+    log = read_source(source, task.model.robot, drive=task.drive)
+    assert np.array_equal(log.position, q)
+    assert log.base_pose is not None
+    assert np.array_equal(log.base_pose[7], pose)
+    contact = (log.contacts or ())[0]
+    assert contact.body == "left_sole"
+    assert contact.wrench is not None
+    assert np.array_equal(contact.wrench[9], wrench)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -338,6 +425,8 @@ def test_experiments_say_which_columns_are_followed(tmp_path: Path) -> None:
         (["--replay", "missing.csv"], "missing.csv"),
         (["--udp", "127.0.0.1:0", "--plate", "forearm_link"], "--floating"),
         (["--udp", "127.0.0.1:0", "--record", "run.csv"], ".npz"),
+        (["--udp", "127.0.0.1:0", "--record", "no/such/folder/run.npz"], "cannot be written"),
+        (["--udp", "no.such.host.invalid:5005", "--token", "x" * 20], "address of this machine"),
         (["--udp", "127.0.0.1:0", "--cutoff", "-1"], "positive"),
         (["--udp", "127.0.0.1:0", "--terms", "glue"], "glue"),
         (["--udp", "127.0.0.1:0", "--learning", "-1"], "learning"),

@@ -14,7 +14,7 @@ from dynid.identification.stream import Stream
 from dynid.logs import Contact, Drive, Stance
 from dynid.logs.floating_body import contact_torques
 from dynid.logs.streams.inbox import Counts
-from dynid.logs.streams.samples import Sample
+from dynid.logs.streams.samples import MalformedSampleError, Sample
 from dynid.model import DynamicModel, Observed
 from tests.changed_arms import parameters, recording, with_payload
 from tests.verdict_cases import motion
@@ -187,3 +187,20 @@ def test_the_course_has_its_ends_and_never_many_points() -> None:
     assert len(course.points) <= MOST_POINTS
     assert course.points[0] == (0.0, None)
     assert course.points[-1][0] > 0.98 * 2499.75
+
+
+def test_rows_that_are_not_measured_are_left_out() -> None:
+    """A model of some joints' torques takes samples of all, of which the others may have none."""
+    wrist = [joint.name for joint in UR5.axes[3:]]
+    model = DynamicModel(UR5, TERMS, Observed(tuple(wrist)))
+    live, direct = LiveSession(Stream(model), LiveSamples(model), checks_collisions=False), Stream(model)
+    form, sent = live.samples.form, samples(3.0)
+    assert form.silent == (0, 1, 2)
+    blank = [Sample(s.time, s.position, np.concatenate([np.full(3, np.nan), s.torque[3:]])) for s in sent]  # type: ignore[index]
+    live.include([(form.checked(sample), k == 0) for k, sample in enumerate(blank)])
+    for sample in sent:
+        direct.update(sample.time, sample.position, sample.torque[3:])  # type: ignore[index]
+    assert np.allclose(live.estimate.values, direct.estimate.values, rtol=1e-6, atol=1e-6)
+    assert [row.name for row in live.state(Counts()).rows] == wrist
+    with pytest.raises(MalformedSampleError):
+        form.checked(Sample(0.0, sent[0].position, np.full(6, np.nan)))

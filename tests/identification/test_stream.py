@@ -196,7 +196,9 @@ def test_links_turn_from_unknown_to_determined(arm: DynamicModel) -> None:
     assert min(seen[-1].values()) > 0.9
 
 
-@pytest.mark.parametrize("spoilt", ["q", "tau", "shape", "time", "word", "no time"])
+@pytest.mark.parametrize(
+    "spoilt", ["q", "tau", "shape", "time", "word", "no time", "endless time", "large", "contacts"]
+)
 def test_a_bad_sample_is_refused_and_changes_nothing(arm: DynamicModel, spoilt: str) -> None:
     q, v, a, tau = samples_of(arm, 100)
     stream = dynid.Stream(arm)
@@ -209,12 +211,42 @@ def test_a_bad_sample_is_refused_and_changes_nothing(arm: DynamicModel, spoilt: 
         bad |= {"q": q[0], "tau": np.ones(3)}
     if spoilt == "time":
         bad |= {"q": q[0]}
-    if spoilt in ("word", "no time"):
+    if spoilt in ("word", "no time", "endless time", "contacts"):
         bad |= {"q": q[0]}
-    t = {"time": 0.5, "word": "soon", "no time": None}.get(spoilt, 2.0)
+    if spoilt == "large":  # squares overflow, and no later sample would mend that
+        bad |= {"q": q[0], "v": v[0] + 1e200}
+    t = {"time": 0.5, "word": "soon", "no time": None, "endless time": np.inf}.get(spoilt, 2.0)
     with pytest.raises(ShapeError if spoilt == "shape" else InvalidRequestError):
-        stream.update(*bad.values(), t=t)
+        stream.update(*bad.values(), t=t, contacts=[q] if spoilt == "contacts" else None)  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
     assert np.array_equal(stream.estimate.values, before)
+
+
+def test_rows_that_a_result_left_out_do_not_count() -> None:
+    """The last drive has no signal: zeros, or NaN, of its torque are no measurements."""
+    terms = ["viscous", "coulomb"]
+    t, q = motion(3000, 300.0)
+    q = np.concatenate([q, 0.7 * np.sin(4.3 * t + 1.0)[:, None]], axis=1)
+    v, a = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
+    model = DynamicModel("builtin:spatial_3r", terms)
+    tau = model.inverse_dynamics(q, v, a, np.nan_to_num(model.reference, nan=0.5))
+    tau += 0.01 * np.random.default_rng(0).normal(size=q.shape)
+    tau[:, 2] = 0.0
+    log = dynid.Log(time=t, position=q, velocity=v, torque=tau)
+    result = dynid.identify(model.robot, [log], terms=terms, drive={"unmeasured": ["joint_3"]})
+    zeros, blanks = dynid.Stream(result), dynid.Stream(result)
+    assert zeros.unmeasured == ("joint_3",)
+    counts = {name: joint.rows for name, joint in zeros.factors.joints.items()}
+    found = zeros.update(q, v, a, tau)
+    for k in range(0, len(q), 700):
+        some = slice(k, k + 700)
+        blanks.update(q[some], v[some], a[some], tau[some] + [0.0, 0.0, np.nan])
+    assert np.isnan(found.residual[:, 2]).all()
+    assert np.sqrt(np.mean(found.residual[:, :2] ** 2, axis=0)) == pytest.approx(0.01, rel=0.2)
+    assert zeros.estimate.is_determined
+    assert zeros.estimate.joint_std["joint_1"] == pytest.approx(0.01, rel=0.2)
+    assert np.allclose(blanks.estimate.values, zeros.estimate.values, rtol=0.0, atol=1e-10)
+    for name, joint in zeros.factors.joints.items():
+        assert joint.rows == counts[name] + (0 if name == "joint_3" else len(q))
 
 
 def test_streams_of_halves_merge_to_the_whole_through_a_file(arm: DynamicModel, tmp_path: Path) -> None:
@@ -304,7 +336,18 @@ def test_equations_that_no_sample_alone_has_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"forgetting": 0.0}, {"rate": float("nan")}, {"noise": "x"}, {"noise": -1.0}, {"noise": {"joint_1": 1.0}}]
+    "wrong",
+    [
+        {"forgetting": 0.0},
+        {"forgetting": "long"},
+        {"rate": float("nan")},
+        {"noise": "x"},
+        {"noise": -1.0},
+        {"noise": {"joint_1": 1.0}},
+        {"changes": True},
+        {"causal_filter": 20.0},
+        {"prior": {"m1": 1.0}},
+    ],
 )
 def test_settings_that_make_no_sense_are_refused(arm: DynamicModel, wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidRequestError):

@@ -113,7 +113,11 @@ def live(
         finally:
             page.close()
     if json_output:
-        echo_json(page.state.to_dict() | {"recorded": None if page.recorded is None else str(page.recorded)})
+        recorded = {
+            "recorded": None if page.recorded is None else str(page.recorded),
+            "not_recorded": page.not_recorded,
+        }
+        echo_json(page.state.to_dict() | recorded)
     else:
         show_end(page, source)
 
@@ -158,7 +162,12 @@ def show_end(page: LivePage, source: str) -> None:
     lost = ", ".join(f"{name} {state.counts[name]}" for name in ("late", "dropped", "gaps") if state.counts[name])
     if ignored or lost:
         output.print(f"Ignored or missing: {', '.join(part for part in (ignored, lost) if part)}.")
-    if page.recorded is not None:
+    if page.not_recorded:
+        output.print(f"Not recorded: {page.not_recorded} samples, for which there was no room.")
+    if page.recorded is not None and page.robot.has_floating_base:
+        advice = "with an experiment that says what holds the robot, see docs/live.md, Recordings"
+        show_next(output, f"identify from the recording {page.recorded} {advice}")
+    elif page.recorded is not None:
         robot = source if source.endswith((".urdf", ".xacro", ".xml")) or source.startswith("builtin:") else "ROBOT"
         show_next(output, f"identify from the recording: dynid init {robot} {page.recorded}, then dynid identify")
     elif state.samples:

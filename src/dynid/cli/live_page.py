@@ -20,6 +20,7 @@ from dynid.estimation.streams.stream_estimate import StreamEstimate
 from dynid.identification import LiveSession, LiveState
 from dynid.logs.streams import Inbox, MalformedSampleError, Recorder, Sample
 from dynid.report.live_scene import LiveScene, live_page
+from dynid.robot import Robot
 
 POSTURES_A_SECOND = 20.0
 """How often the page moves the robot."""
@@ -86,12 +87,18 @@ class LivePage:
         self._last_sample = -np.inf
         self._shown: object = None
         self.recorded: Path | None = None
+        self.not_recorded = 0
         self.state: LiveState = session.state(inbox.counts)
 
     @property
     def address(self) -> str:
         """The address of the page, with its token."""
         return self._server.address
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that is shown."""
+        return self._session.robot
 
     @property
     def waiting(self) -> int:
@@ -146,12 +153,18 @@ class LivePage:
             wrenches: Wrench [N, N m] of each contact by its body, shape (6,).
 
         Returns:
-            Whether it is used: late ones are not, nor malformed ones, nor those for which there is no room.
+            Whether it is used: late ones are not, nor malformed ones, nor those for which there is no room, nor any
+            after the page was closed or something went wrong, which `wait` and the end of a `with` block raise.
         """
-        arrays = [None if part is None else np.array(part, dtype=float) for part in (q, tau, v, base_pose)]
-        own = {body: np.array(wrench, dtype=float) for body, wrench in (wrenches or {}).items()}
         try:
-            sample = self._session.samples.form.checked(Sample(float(t), *arrays, wrenches=own))  # type: ignore[arg-type]
+            arrays = [None if part is None else np.array(part, dtype=float) for part in (q, tau, v, base_pose)]
+            own = {body: np.array(wrench, dtype=float) for body, wrench in (wrenches or {}).items()}
+            sample = Sample(float(t), *arrays, wrenches=own)  # type: ignore[arg-type]
+        except (TypeError, ValueError, OverflowError):
+            self._inbox.refuse("not-a-number")
+            return False
+        try:
+            sample = self._session.samples.form.checked(sample)
         except MalformedSampleError as error:
             self._inbox.refuse(error.kind)
             return False
@@ -196,8 +209,9 @@ class LivePage:
         self._publish()
         self._server.stop()
         if self._recorder is not None:
-            self.recorded = self._recorder.finish()
-            self._recorder = None
+            recorder, self._recorder = self._recorder, None
+            self.not_recorded = recorder.lost
+            self.recorded = recorder.finish()
 
     def __enter__(self) -> LivePage:
         return self
@@ -206,6 +220,12 @@ class LivePage:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if kind is None and self._problem is not None:
+            raise self._problem
+
+    def __repr__(self) -> str:
+        state = self.state
+        return f"LivePage({self.address}: {state.samples} samples, {state.rank} of {state.parameters} base parameters)"
 
     def _guarded(self, target: Callable[[], None]) -> Callable[[], None]:
         def run() -> None:
@@ -213,6 +233,7 @@ class LivePage:
                 target()
             except BaseException as error:
                 self._problem = error
+                self._inbox.close()
 
         return run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -124,23 +124,28 @@ def live(
     plates = _contacts(contacts) or _stated_contacts(log if log is not None else subject.source)
     resting = stance if stance is not None else _stated_stance(log if log is not None else subject.source)
     held = Stance(resting) if isinstance(resting, str) else resting
-    samples = LiveSamples(subject.dynamics, plates, held, subject.drive)
     both = CausalFilter(cutoff, 0.5 * cutoff)
     stream = Stream(subject.model, forgetting=forgetting, noise=noise, causal_filter=both, changes=changes)
+    samples = LiveSamples(subject.dynamics, plates, held, subject.drive, stream.unmeasured)
     session, inbox = LiveSession(stream, samples), streams.Inbox()
     recorder = None if record is None else streams.Recorder(Path(record), samples.form, overwrite=overwrite)
     outside = token if udp is not None and not streams.Address.of(udp).is_loopback else None
     found, text = _source(follow, udp, log, speed, subject, samples, inbox, outside)
-    page = LivePage(
-        session,
-        inbox,
-        found,
-        text,
-        guard,
-        PORT if port is None else port,
-        is_stated=port is not None,
-        recorder=recorder,
-    )
+    try:
+        page = LivePage(
+            session,
+            inbox,
+            found,
+            text,
+            guard,
+            PORT if port is None else port,
+            is_stated=port is not None,
+            recorder=recorder,
+        )
+    except BaseException:
+        if isinstance(found, streams.UdpPackets):
+            found.close()  # its port is free for the next attempt
+        raise
     return page.start()
 
 
@@ -190,7 +195,19 @@ def _of_task(task: Task) -> _Subject:
         raise InvalidRequestError(
             "the experiment has commands or torques without sign, which cannot be streamed; use dynid identify"
         )
-    return _Subject(task.model, next(iter(task.logs), None), task.drive)
+    return _Subject(_measured(task.model, task.drive), next(iter(task.logs), None), task.drive)
+
+
+def _measured(model: DynamicModel, drive: Drive) -> DynamicModel:
+    """A model of the rows that have a signal: without those of drives whose torque was not measured."""
+    silent = {model.robot.joint(name).name for name in drive.unmeasured or ()}
+    if not silent or TORQUES not in model.observed.measured:
+        return model
+    joints = tuple(joint.name for joint in model.robot.axes if joint.name not in silent)
+    others = tuple(word for word in model.observed.measured if word != TORQUES)
+    if not model.robot.has_floating_base:
+        others = ()
+    return DynamicModel(model.robot, model.terms, replace(model.observed, measured=(*others, *joints)))
 
 
 def _contacts(stated: Mapping[str, Any] | Sequence[str]) -> dict[str, Array | None]:

@@ -88,7 +88,7 @@ class PageGuard:
 
     def address(self, port: int) -> str:
         """The address of the page, with the token."""
-        shown = HOST if self.host in ("0.0.0.0", "localhost") else self.host
+        shown = {"0.0.0.0": HOST, "localhost": HOST, "::": "::1"}.get(self.host, self.host)
         return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/{self.token}/"
 
     def admits(self, path: str, port: int, hosts: list[str], origins: list[str], *, websocket: bool) -> bool:
@@ -116,7 +116,9 @@ class PageGuard:
             name, number = written, "80"
         if number != str(port):
             return False
-        return name in NAMES or (not is_loopback(self.host) and (name == self.host.lower() or _is_numbers(name)))
+        if name in NAMES or name.strip("[]") == self.host.strip("[]").lower():
+            return True
+        return not is_loopback(self.host) and _is_numbers(name)
 
     def before(self, process_request: Callable[..., Any] | None) -> Callable[..., Any]:
         """A callback for `websockets` that asks this guard first, and then the server's own callback."""

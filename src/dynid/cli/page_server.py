@@ -150,7 +150,8 @@ class PageServer(ThreadingHTTPServer):
         else:
             reason = getattr(problem, "strerror", None) or problem
             raise InvalidRequestError(
-                f"the page cannot be served at {guard.host}:{port} ({reason}); name another port with --port"
+                f"the page cannot be served at {guard.host}:{port} ({reason}); name another port with --port, or an "
+                "address of this machine with --host"
             )
         guard.is_in_place = True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,7 +11,7 @@ import numpy as np
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
 from dynid.logs import Contact, Drive, Log, Stance, Transmission, floating_body, streams, transmission_of
-from dynid.model import TORQUES, WRENCH, DynamicModel
+from dynid.model import WRENCH, DynamicModel
 from dynid.robot import Robot, place_of_body
 
 
@@ -25,6 +25,7 @@ class LiveSamples:
             sensor in the body.
         stance: The body that rests on the ground, from which the pose of the base follows; None where samples have it.
         drive: From motors to joints.
+        unmeasured: Names of rows that do not count, beside those that the model does not observe.
 
     Raises:
         InvalidRequestError: If contacts or a stance are stated for a robot whose base is fixed, or are missing.
@@ -35,6 +36,7 @@ class LiveSamples:
     contacts: Mapping[str, Array | None] = field(default_factory=dict)
     stance: Stance | None = None
     drive: Drive = field(default_factory=Drive)
+    unmeasured: Collection[str] = ()
 
     def __post_init__(self) -> None:
         robot, bodies = self.model.robot, [*self.contacts, *([] if self.stance is None else [self.stance.body])]
@@ -62,15 +64,25 @@ class LiveSamples:
         return None if self.model.robot.has_quaternions else transmission_of(self.drive, self.model.robot)
 
     @cached_property
+    def _observed(self) -> list[int]:
+        """Columns of torques that the model's rows are of."""
+        base = 6 if self.model.robot.has_floating_base else 0
+        return [row - base for row in self.model.row_indices if row >= base]
+
+    @cached_property
     def form(self) -> streams.SampleForm:
         """What each sample must have."""
         floats = self.model.robot.has_floating_base
+        base, count = 6 if floats else 0, self._body.torque_columns
+        rows = zip(self.model.row_names, self.model.row_indices, strict=True)
+        measured = {row - base for name, row in rows if name not in self.unmeasured}
         return streams.SampleForm(
             self._body.position_columns,
             self._body.torque_columns,
             tuple(self.contacts),
             needs_pose=floats and self.stance is None,
-            needs_torque=TORQUES in self.model.observed.measured,
+            needs_torque=bool(self._observed),
+            silent=tuple(k for k in range(count) if k not in measured) if self._observed else (),
         )
 
     @property
@@ -94,11 +106,15 @@ class LiveSamples:
         return q
 
     def torques(self, samples: Sequence[streams.Sample]) -> Array | None:
-        """Torques of the joints [N m or N], shape (samples, joints); None where none were measured."""
-        if TORQUES not in self.model.observed.measured:
+        """Torques [N m or N], shape (samples, joints), of other than floating robots those that the model observes.
+
+        None where it observes none.
+        """
+        if not self._observed:
             return None
         found = np.array([sample.torque for sample in samples], dtype=float)
-        return found if self._transmission is None else self._transmission.joint_torques(found)
+        found = found if self._transmission is None else self._transmission.joint_torques(found)
+        return found if self.model.robot.has_floating_base else found[:, self._observed]
 
     def contacts_of(self, samples: Sequence[streams.Sample]) -> Sequence[Contact] | None:
         """What the surroundings exert on the robot; None for a fixed base."""

@@ -63,6 +63,8 @@ class Stream:
         model: The model.
         base: Its base parameters.
         row_names: Names of the rows of a sample.
+        unmeasured: Those that do not count: rows of drives without a signal, of a `Result` that left them out. What
+            updates have there is not looked at, and may be NaN.
 
     Raises:
         InvalidRequestError: If a setting makes no sense, or the model's rows cannot be had of single samples.
@@ -87,15 +89,18 @@ class Stream:
             self.model = model.model if isinstance(model, Result) else model
         else:
             self.model = DynamicModel(model, terms)
-        for name, value in (("forgetting", forgetting), ("rate", rate)):
-            if value is not None and not (math.isfinite(value) and value > 0.0):
-                raise InvalidRequestError(f"{name} must be a positive number, not {value}")
+        given.require_positive(forgetting=forgetting, rate=rate)
+        given.require_kinds(prior=(prior, Prior), causal_filter=(causal_filter, CausalFilter))
+        given.require_kinds(changes=(changes, ChangeThresholds))
         given.require_streamable(self.model, is_identified=self._result is not None)
         self.base = model.base if isinstance(model, Result) else find_base_parameters(self.model)
         self.row_names = self.model.row_names
         self._forgetting, self._rate = forgetting, rate
         self._rows = StreamRows(self.model)
-        self._factors = RecursiveFactors(self.model.names, self._rows.equations.bases)
+        self.unmeasured = () if self._result is None else given.unmeasured_rows(self.model, self._result.torques)
+        self._silent = np.array([name in self.unmeasured for name in self.row_names])
+        self._silent_columns = self._rows.columns(self._silent)
+        self._factors = RecursiveFactors(self.model.names, self._rows.equations.bases, ~self._silent)
         stds = None if noise is None else given.row_stds(noise, self.row_names)
         self._estimator = StreamEstimator(self.base, self._factors, prior, stds)
         self._filtered = FilteredRows(self._rows, causal_filter or CausalFilter())
@@ -126,7 +131,12 @@ class Stream:
         return self._factors.factors()
 
     def merge(self, factors: Factors) -> None:
-        """Add what factors of the same model hold, such as those of a log or of another stream."""
+        """Add what factors of the same model hold, such as those of a log or of another stream.
+
+        Raises:
+            InvalidRequestError: If they are of another model.
+        """
+        given.require_kinds(factors=(factors, Factors))
         self._factors.merge(factors)
         self._look()
 
@@ -203,7 +213,7 @@ class Stream:
         q = given.as_rows(f"positions of '{robot.name}'", signals[0], robot.nq)
         v = given.as_rows(f"velocities of '{robot.name}'", signals[1], robot.nv, len(q))
         a = given.as_rows(f"accelerations of '{robot.name}'", signals[2], robot.nv, len(q))
-        chunk = Chunk(q, v, a, given.right_hand_sides(self.model, q, signals[3], contacts))
+        chunk = Chunk(q, v, a, given.right_hand_sides(self.model, q, signals[3], contacts, self._silent))
         if robot.has_quaternions:
             chunk = checked(self.model, chunk)
         times = self._clock.times(t, len(q))
@@ -214,7 +224,7 @@ class Stream:
         found = []
         for at in self._parts(len(q)):
             part, of_part = chunk[at], None if times is None else times[at]
-            found.append(self._include(self._rows.of(part), part.v, of_part))
+            found.append(self._include(self._rows.of(part), part, of_part))
         return self._updated(found, is_single=np.ndim(signals[0]) == 1)
 
     def update_positions(self, t: Any, q: Any, tau: Any, *, contacts: Contacts = None) -> StreamUpdate:
@@ -232,13 +242,13 @@ class Stream:
 
         Raises:
             ShapeError: If a shape does not fit the model.
-            InvalidRequestError: As `update`; or if samples lie too far apart for the filter.
+            InvalidRequestError: As `update`; or, after some were taken, if samples lie too far apart for the filter.
         """
         robot = self.model.robot
         positions = given.as_rows(f"positions of '{robot.name}'", q, robot.nq)
         if robot.has_quaternions:
             robot.states(positions)
-        torque = given.right_hand_sides(self.model, positions, tau, contacts)
+        torque = given.right_hand_sides(self.model, positions, tau, contacts, self._silent)
         times = self._clock.times(t, len(positions))
         if times is None or t is None:
             raise InvalidRequestError("positions need time: update(t, q, tau)")
@@ -250,8 +260,8 @@ class Stream:
     def _include_positions(self, times: Array, q: Array, torque: Array) -> tuple[Array, list[Alarm]]:
         """Include samples of positions; their residuals, NaN where they do not count, and alarms."""
         residual, alarms = np.full(torque.shape, np.nan), []
-        for at, rows, v in self._filtered.of(times, q, torque):
-            residual[at], more = self._include(rows, v, times[at])
+        for at, rows, chunk in self._filtered.of(times, q, torque):
+            residual[at], more = self._include(rows, chunk, times[at])
             alarms += more
         return residual, alarms
 
@@ -264,17 +274,18 @@ class Stream:
             self._arrived += last - first
             first = last
             if self._arrived % MOST_AT_ONCE == 0:
-                self._watch.begin(self._counted_at - self._clock.first)
+                self._watch.begin(self._counted_at - self._clock.first, self._memory.lasting())
 
-    def _include(self, rows: Array, v: Array, times: Array | None) -> tuple[Array, list[Alarm]]:
+    def _include(self, rows: Array, chunk: Chunk, times: Array | None) -> tuple[Array, list[Alarm]]:
         """Include rows, which are overwritten, of samples at times [s]; residuals, (samples, rows), and alarms."""
         fadings, alarms = np.zeros(len(rows)), []
+        rows[:, self._silent_columns] = 0.0
         if times is not None and len(times):
             before = times[0] if math.isnan(self._counted_at) else self._counted_at
             steps = np.diff(times, prepend=before)
             if self._forgetting is not None:
                 fadings = steps / self._forgetting
-            alarms = self._watch.watch(rows, steps, times - self._clock.first, v)
+            alarms = self._watch.watch(rows, steps, times - self._clock.first, chunk)
             self._counted_at = float(times[-1])
         residual, first = np.empty((len(rows), len(self.row_names))), 0
         while first < len(rows):  # looks come after the same samples, whatever blocks they come in
@@ -293,6 +304,7 @@ class Stream:
 
     def _updated(self, found: list[tuple[Array, list[Alarm]]], *, is_single: bool) -> StreamUpdate:
         residual = np.concatenate([part for part, _ in found]) if found else np.zeros((0, len(self.row_names)))
+        residual[:, self._silent] = np.nan
         alarms = tuple(alarm for _, more in found for alarm in more)
         return StreamUpdate(residual[0] if is_single else residual, self._sure, self.seconds, alarms)
 
@@ -301,6 +313,8 @@ class Stream:
         x, _, stacked = self._estimator.solve()
         self._predictors = self._rows.predictors(self.base.to_standard(x))
         self._sure = self._estimator.is_determined(stacked)
+        if self._sure and self._forgetting is None:
+            self._watch.go_on_from(self._predictors)
 
     def __repr__(self) -> str:
         return f"Stream({self.model.robot.name!r}: {self._clock.samples} samples, {len(self.base)} base parameters)"

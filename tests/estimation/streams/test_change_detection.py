@@ -107,6 +107,52 @@ def test_a_load_on_a_floating_base_is_noticed_and_placed() -> None:
     assert alarm.interval[0] < 2.0 < alarm.interval[1]
 
 
+def test_the_spread_of_torques_is_that_of_the_parameters_covariance(arm: DynamicModel) -> None:
+    _, q, v, a, tau = recording(arm, [(10.0, parameters(arm))])
+    stds = np.array([0.5, 1.0, 2.0])
+    stream = dynid.Stream(arm, noise=stds.tolist(), changes=None)
+    stream.update(q, v, a, tau)
+    W = stream.base.regressor(q, v, a) / stds[:, None, None]
+    C = np.linalg.inv(np.einsum("jsk,jsl->kl", W, W))
+    asked = stream.base.regressor(q[::50], v[::50], 0.0 * a[::50]) / stds[:, None, None]
+    wanted = np.sqrt(np.mean(np.einsum("jsk,kl,jsl->js", asked, C, asked), axis=1))
+    spread = stream._estimator.spread_of_torques
+    assert np.allclose(spread(q[::50], v[::50], np.ones(3)), wanted, rtol=1e-6)
+    assert np.allclose(spread(q[::50], v[::50], np.full(3, 4.0)), 2.0 * wanted, rtol=1e-6)
+    assert len(spread(q[:0], v[:0], np.ones(3))) == 0
+
+
+def test_nothing_is_watched_before_parameters_are_good_enough(arm: DynamicModel) -> None:
+    """The better they have to be, the later what is normal is learned; alarms come all the same."""
+    t, q, v, a, tau = recording(arm, [(60.0, parameters(arm)), (5.0, with_payload(arm, 1.0))])
+    begun = []
+    for uncertain in (0.5, 0.15):
+        stream = dynid.Stream(arm, changes=dynid.ChangeThresholds(learning=12.0, uncertain=uncertain))
+        watched = 0.0
+        for k in range(0, len(t), 100):
+            some = slice(k, k + 100)
+            stream.update(q[some], v[some], a[some], tau[some], t=t[some])
+            watched = watched or (float(t[k]) if stream.learned else 0.0)
+        begun.append(watched)
+        assert [alarm.cause for alarm in stream.alarms] == ["payload"]
+        assert 60.0 < stream.alarms[0].seconds < 61.0
+    assert 12.0 <= begun[0] < begun[1] - 2.0
+
+
+def test_better_parameters_are_taken_until_something_is_noticed(arm: DynamicModel) -> None:
+    t, q, v, a, tau = recording(arm, [(BEGIN, parameters(arm)), (60.0, with_payload(arm, 1.0))])
+    stream, followed = dynid.Stream(arm, changes=THRESHOLDS), {}
+    for k in range(0, len(t), 50):
+        some = slice(k, k + 50)
+        stream.update(q[some], v[some], a[some], tau[some], t=t[some])
+        detector = stream._watch.detector
+        if detector is not None and stream._counted > 2 * THRESHOLDS.learning * 100.0:
+            followed[float(t[k])] = np.array_equal(detector.predictors, stream._predictors)
+    assert all(is_same for at, is_same in followed.items() if at < BEGIN)
+    assert not any(is_same for at, is_same in followed.items() if at > BEGIN + 25.0)
+    assert stream._next_look > 8000  # they were looked at again after the payload came
+
+
 def test_payloads_are_as_likely_for_robots_without_masses_as_for_others() -> None:
     from dynid.estimation.streams.hypotheses import mass_of
 

@@ -72,6 +72,20 @@ def test_columns_and_units_are_found_and_half_a_line_is_waited_for(tmp_path: Pat
     assert inbox.counts.to_dict()["malformed"] == {"damaged-line": 2}
 
 
+def test_lines_that_were_cut_or_ran_together_are_no_samples(tmp_path: Path) -> None:
+    """The last number of one, and the time of the next, would be one number: a torque that nobody measured."""
+    path, lines = tmp_path / "run.csv", rows(0, 40)
+
+    def work(inbox: Inbox) -> None:
+        path.write_text(
+            "\n".join([HEADER, *lines[:30], lines[30].rsplit(".", 1)[0] + lines[31], lines[32][:20], *lines[33:]])
+            + "\n"
+        )
+        until(inbox, 37)
+
+    assert followed(path, work).counts.malformed == {"damaged-line": 2}
+
+
 def test_files_that_are_cut_off_or_replaced_begin_anew(tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
@@ -29,19 +30,23 @@ class RecursiveFactors:
     Args:
         names: All standard parameters of the model.
         bases: Independent columns of each row.
+        counted: Which rows count, shape (rows,); all when None. Those of others must come as zeros.
 
     Attributes:
         counts: Sum of the weights of the rows of each triangle, shape (rows,): their number, where nothing is
             forgotten.
     """
 
-    def __init__(self, names: Sequence[str], bases: Sequence[RowBasis]) -> None:
+    def __init__(
+        self, names: Sequence[str], bases: Sequence[RowBasis], counted: NDArray[np.bool_] | None = None
+    ) -> None:
         self.names = tuple(names)
         self.bases = tuple(bases)
         self.sizes = np.array([len(basis.columns) + 1 for basis in bases], dtype=np.int64)
         self.at = np.cumsum([0, *self.sizes[:-1] ** 2], dtype=np.int64)
         self.buffer = np.zeros(int(np.sum(self.sizes**2)))
         self.counts = np.zeros(len(bases))
+        self._counted = np.ones(len(bases)) if counted is None else counted.astype(float)
         self._faded = 0.0
         from dynid.estimation.factors.triangle_update import include_rows
 
@@ -82,7 +87,7 @@ class RecursiveFactors:
 
     def _count(self, more: float, fading: float) -> None:
         self.counts *= np.exp(-fading)
-        self.counts += more
+        self.counts += more * self._counted
         self._faded += fading
         if self._faded > SURELY_NORMAL:
             self.buffer[np.abs(self.buffer) < SMALLEST_PART] = 0.0

@@ -127,6 +127,11 @@ class ChangeDetector:
                 found[one.place] = max(*ratios, found.get(one.place, 0.0))
         return found
 
+    def go_on_from(self, predictors: Array) -> None:
+        """Take other values of all columns, shape (columns,), as those that should hold; there was no change yet."""
+        if self._raised is None:
+            self.predictors = self._original = predictors
+
     def watch(self, rows: Array, steps: Array, seconds: Array, v: Array) -> Iterator[tuple[int, Alarm]]:
         """Watch samples.
 

@@ -19,6 +19,12 @@ class ChangeThresholds:
     learning: float = 30.0
     """Motion [s] that is watched before alarms are raised, of each joint for its friction. Calibrated with `factor`."""
 
+    uncertain: float = 0.5
+    """Standard deviation of torques that the parameters' uncertainty leaves, in parts of that of errors, above which
+    watching does not begin after `learning`; in proportion more later, since nothing is noticed meanwhile. Root mean
+    square over states that were seen, recombined. Calibrated on a Panda and a UR5 in motion between points, whose first
+    30 s have few postures, and on smooth motions of 20 s of the real UR10e, for which 0.4 is too small."""
+
     windows: tuple[float, ...] = (0.4, 4.0)
     """Time constants [s] of the sliding windows: the short one is for payloads, which show within a second, the long
     one for friction, which shows at several speeds only."""

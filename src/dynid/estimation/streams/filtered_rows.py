@@ -10,6 +10,7 @@ from dynid.arrays import Array
 from dynid.estimation.streams.causal_filter import CausalFilter, StateFilter
 from dynid.estimation.streams.filtered_samples import FilteredSamples
 from dynid.estimation.streams.stream_rows import StreamRows
+from dynid.model import Chunk
 
 
 class FilteredRows:
@@ -35,11 +36,11 @@ class FilteredRows:
         """How often gaps made the filters begin anew."""
         return self._samples.restarts
 
-    def of(self, times: Array, q: Array, torque: Array) -> Iterator[tuple[slice, Array, Array]]:
-        """Which samples count, with their rows and velocities; arguments as `FilteredSamples.pieces`."""
+    def of(self, times: Array, q: Array, torque: Array) -> Iterator[tuple[slice, Array, Chunk]]:
+        """Which samples count, with their rows and states; arguments as `FilteredSamples.pieces`."""
         for piece in self._samples.pieces(times, q, torque):
             first, rows = self._row_filter.settled(self._rows.of(piece.chunk), piece.steps, is_new=piece.is_new)
-            yield slice(piece.at.start + first, piece.at.stop), rows, piece.chunk.v[first:]
+            yield slice(piece.at.start + first, piece.at.stop), rows, piece.chunk[first:]
 
 
 class RowFilter:

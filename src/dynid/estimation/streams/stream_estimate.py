@@ -154,6 +154,33 @@ class StreamEstimator:
         is_measured = self.stds is not None or np.sum(self.factors.counts) > len(self.base)
         return bool(is_measured and not np.any(_solution(stacked)[2] > PART_BY_ROUNDING))
 
+    def spread_of_torques(self, q: Array, v: Array, lasting: Array) -> Array:
+        """What the parameters' uncertainty makes of torques, in parts of the standard deviation of errors.
+
+        Args:
+            q: Positions, shape (samples, nq).
+            v: Velocities, shape (samples, nv).
+            lasting: As in `estimate`.
+
+        Returns:
+            Root mean square over the samples of each row that was measured, shape (rows,).
+        """
+        blocks = self._blocks()
+        weights = self._weights(blocks)
+        inverse = _solution(self._stacked(blocks, weights))[1]
+        S = self._spread(blocks, weights, lasting, inverse.T @ inverse)
+        W, found = self.base.regressor(q, v, np.zeros_like(v)) if len(q) else [], []
+        for row in np.flatnonzero(self.factors.counts > 0.0) if len(q) else ():
+            found.append(weights[row] * np.linalg.norm(W[row] @ S.T) / np.sqrt(len(q)))
+        return np.array(found)
+
+    def _spread(self, blocks: list[Array], weights: Array, lasting: Array, covariance: Array) -> Array:
+        """A root S of the covariance S'S of values where errors last for so many samples, shape (rows, base)."""
+        scales = weights * np.sqrt(lasting)
+        rows = [scale * block[:, :-1] for scale, block in zip(scales, blocks, strict=True)]
+        rows += [] if self.prior is None else [self._prior_rows(self.prior)[:, :-1]]
+        return np.asarray(np.concatenate(rows) @ covariance)
+
     def _blocks(self) -> list[Array]:
         """For each row `[R | z]` in the base parameters, with nothing of known ones, and the squares left below."""
         found = []
@@ -214,10 +241,7 @@ class StreamEstimator:
         lasting = np.ones(len(names)) if lasting is None else lasting
         is_measured = self.stds is not None or np.sum(self.factors.counts) > len(base)
         undetermined = tuple(name for name, share in zip(base.names, lost, strict=True) if share > PART_BY_ROUNDING)
-        scales = weights * np.sqrt(lasting)
-        rows = [scale * block[:, :-1] for scale, block in zip(scales, blocks, strict=True)]
-        rows += [] if self.prior is None else [self._prior_rows(self.prior)[:, :-1]]
-        spread = np.concatenate(rows) @ covariance
+        spread = self._spread(blocks, weights, lasting, covariance)
         std, white = (np.sqrt(part) for part in (np.sum(spread**2, axis=0), np.sum(inverse**2, axis=0)))
         for part in (std, white):
             part[(lost > PART_BY_ROUNDING) | (not is_measured)] = np.inf

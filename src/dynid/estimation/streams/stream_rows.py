@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynid.arrays import Array
 from dynid.estimation.factors.recursive_factors import MOST_ROTATED, RecursiveFactors
@@ -29,6 +30,7 @@ class StreamRows:
         self._ends = self.starts + self.widths - 1
         kept = [np.arange(first, first + width) for first, width in zip(self._sample.starts, self.widths, strict=True)]
         self._kept = np.concatenate(kept)
+        self._row_of_column = np.repeat(np.arange(len(self.widths)), self.widths)
 
     def of(self, chunk: Chunk) -> Array:
         """The rows of samples."""
@@ -39,6 +41,10 @@ class StreamRows:
             found[k] = self._sample.evaluate(chunk.q[k], chunk.v[k], chunk.a[k])[self._kept]
         found[:, self._ends] = chunk.torque
         return found
+
+    def columns(self, some: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """The columns, right-hand sides included, of some rows, which are given as a mask of shape (rows,)."""
+        return np.flatnonzero(some[self._row_of_column])
 
     def predictors(self, parameters: Array) -> Array:
         """For standard parameters p, shape (parameters,), the values of all columns, with -1 for right-hand sides."""

@@ -14,8 +14,9 @@ class StreamUpdate:
 
     Attributes:
         residual: Measured torque less that of the parameters of the last look [N m or N], shape (rows,), or
-            (samples, rows) for a block; NaN where filters have not settled. The stream looks after 64 samples, then
-            whenever there are twice as many; with forgetting at least once in its time constant.
+            (samples, rows) for a block; NaN where filters have not settled, and of rows that are not measured. The
+            stream looks after 64 samples, then whenever there are twice as many; with forgetting at least once in its
+            time constant.
         sure: Whether these parameters are all determined, so that the residual means something.
         seconds: How long the stream lasts [s]; NaN where no time and no rate are known.
         alarms: Changes that these samples showed: raised, or settled.

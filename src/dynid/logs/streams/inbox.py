@@ -26,7 +26,7 @@ class Counts:
         accepted: Samples that were used or wait to be.
         malformed: Packets or lines that were ignored, by kind.
         late: Samples that came after a later one, or twice.
-        dropped: Samples for which there was no room.
+        dropped: Samples for which there was no room, or that came after the end.
         gaps: Steps of time that were longer than `LONGEST_PAUSE`.
         restarts: How often a sender began anew.
     """
@@ -63,8 +63,11 @@ class Inbox:
         self._early: list[float] = []
 
     def put(self, sample: Sample) -> bool:
-        """Add a sample; False where it was late or there is no room."""
+        """Add a sample; False where it was late, there is no room, or nobody takes samples any more."""
         with self._changed:
+            if self.is_closed:
+                self.counts.dropped += 1
+                return False
             begins = self._begins(sample.time)
             if begins is None:
                 self.counts.late += 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from dynid.logs.contacts import CONTACT, WRENCH
 from dynid.logs.quantities import quantities_of
 from dynid.logs.readers.json_records import flattened
 from dynid.logs.readers.source import RecordingError
-from dynid.logs.readers.text_layout import as_utf8, fields_of, layout_of_text
+from dynid.logs.readers.text_layout import as_utf8, layout_of_text
 from dynid.logs.settings import Drive, LogSource
 from dynid.logs.sources import decided, read_each_file_once
 from dynid.logs.streams.packets import json_object
@@ -39,6 +38,8 @@ class LineForm:
         units: The units of each quantity's fields.
         rate: Sampling rate [Hz] where lines have no time.
         contacts: Body and sign of each contact, by the role of its wrench.
+        width: How many fields each line has, so that one that was cut, or two that became one, are known; None where
+            fields have names.
     """
 
     form: SampleForm
@@ -47,6 +48,7 @@ class LineForm:
     units: Mapping[str, tuple[str, ...]]
     rate: float | None
     contacts: Mapping[str, tuple[str, int]]
+    width: int | None = None
 
     def read(self, line: str, number: int) -> Sample:
         """The sample of a line, which is the so-many-th.
@@ -55,6 +57,8 @@ class LineForm:
             MalformedSampleError: If it has none; says why.
         """
         found = self.fields(line)
+        if self.width is not None and len(found) != self.width:
+            raise MalformedSampleError("damaged-line")
         values = {role: self._values(found, role) for role in self.places}
         time = float(values["time"][0]) if "time" in values else number / (self.rate or 1.0)
         wrenches = {body: sign * _widened(values[role]) for role, (body, sign) in self.contacts.items()}
@@ -104,8 +108,9 @@ def line_form(source: LogSource, robot: Robot, form: SampleForm, drive: Drive | 
     places = {role: table.names[group] if is_json else table.places[group] for role, (table, group) in tables.items()}
     own = [(contact.body, contact.sign) for contact in source.contact or () if contact.wrench is not None]
     roles = [role for role in where if role.startswith(CONTACT)]
-    fields = _by_name if is_json else _fields(path)
-    found = LineForm(form, fields, places, units, source.rate, dict(zip(roles, own, strict=True)))
+    layout = None if is_json else layout_of_text(path, as_utf8(path, path.read_bytes()))
+    fields, width = (_by_name, None) if layout is None else (layout.fields, layout.width)
+    found = LineForm(form, fields, places, units, source.rate, dict(zip(roles, own, strict=True)), width)
     if len(places.get("time", ())) > 1:
         raise RecordingError(path, "time stamps of several columns cannot be followed; write seconds into one column")
     return found
@@ -116,8 +121,3 @@ _USED = ("time", "position", "torque", "velocity", "base_pose")
 
 def _by_name(line: str) -> Mapping[str, object]:
     return dict(flattened(json_object(line)))
-
-
-def _fields(path: Path) -> Callable[[str], list[str]]:
-    delimiter = layout_of_text(path, as_utf8(path, path.read_bytes())).delimiter
-    return lambda line: fields_of(line, delimiter)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import secrets
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -11,7 +13,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError, OutputExistsError
-from dynid.files import write_bytes
+from dynid.files import OutputError, write_bytes
 from dynid.logs.streams.samples import Sample, SampleForm
 
 LARGEST = 1_500_000_000
@@ -32,6 +34,7 @@ class Recorder:
 
     Raises:
         OutputExistsError: If the file exists and may not be replaced.
+        OutputError: If nothing can be written to its folder.
         InvalidRequestError: If its name does not end in .npz.
     """
 
@@ -45,11 +48,15 @@ class Recorder:
         self._columns = {"t": 1, "q": form.positions, "v": form.torques, "tau": form.torques, "base_pose": 7}
         self._columns |= {f"wrench_{body}": 6 for body in form.contacts}
         self._width = sum(self._columns.values())
-        self._spool: IO[bytes] = tempfile.TemporaryFile(prefix="dynid-")  # noqa: SIM115 (closed by `finish`)
+        self._is_full = False
+        try:  # beside the file, so that a folder that cannot be written to is known now, and not after an hour
+            self._spool: IO[bytes] = tempfile.TemporaryFile(prefix=".dynid-", dir=path.parent)  # noqa: SIM115 (`finish`)
+        except OSError as error:
+            raise OutputError(path, error) from error
 
     def add(self, sample: Sample) -> None:
         """Keep a sample."""
-        if (self.samples + 1) * self._width * 8 > LARGEST:
+        if self._is_full or (self.samples + 1) * self._width * 8 > LARGEST:
             self.lost += 1
             return
         parts = [np.array([sample.time]), sample.position, sample.velocity, sample.torque, sample.base_pose]
@@ -58,15 +65,34 @@ class Recorder:
             np.full(width, np.nan) if part is None else part
             for part, width in zip(parts, self._columns.values(), strict=True)
         ]
-        self._spool.write(np.concatenate(row).tobytes())
+        try:
+            self._spool.write(np.concatenate(row).tobytes())
+        except OSError:  # the disk is full
+            self._is_full = True
+            self.lost += 1
+            return
         self.samples += 1
 
     def finish(self) -> Path | None:
-        """Write the file, whole or not at all; None where nothing was kept."""
-        self._spool.flush()
+        """Write the file, whole or not at all; None where nothing was kept.
+
+        Where another file has come to be there meanwhile, or its folder takes nothing any more, the recording gets
+        another name: it cannot be made again.
+
+        Returns:
+            The file that was written.
+
+        Raises:
+            OutputError: If it can be written nowhere.
+        """
+        with suppress(OSError):
+            self._spool.flush()
         self._spool.seek(0)
-        rows: Array = np.frombuffer(self._spool.read(), dtype=float).reshape(-1, self._width)
-        self._spool.close()
+        content = self._spool.read()
+        with suppress(OSError):
+            self._spool.close()
+        rows: Array = np.frombuffer(content[: len(content) // (8 * self._width) * 8 * self._width], dtype=float)
+        rows = rows.reshape(-1, self._width)
         if not len(rows):
             return None
         arrays, first = {}, 0
@@ -75,7 +101,15 @@ class Recorder:
             first += width
             if not np.isnan(part).all():
                 arrays[name] = part[:, 0] if name == "t" else part
-        content = io.BytesIO()
-        np.savez_compressed(content, **arrays)
-        write_bytes(self.path, content.getvalue(), overwrite=self._overwrite)
-        return self.path
+        packed = io.BytesIO()
+        np.savez_compressed(packed, **arrays)
+        other = f"{self.path.stem}-{secrets.token_hex(4)}.npz"
+        for path in (self.path, self.path.with_name(other)):
+            try:
+                write_bytes(path, packed.getvalue(), overwrite=self._overwrite)
+            except (OutputExistsError, OutputError):
+                continue
+            return path
+        path = Path(tempfile.gettempdir()) / other
+        write_bytes(path, packed.getvalue())
+        return path

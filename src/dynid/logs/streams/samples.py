@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -70,6 +70,7 @@ class SampleForm:
         contacts: Bodies whose wrenches are measured, in the order of the binary format.
         needs_pose: Whether the pose of the base must be there.
         needs_torque: Whether torques must be there; a body on force plates has none.
+        silent: Places of torques that no drive measures: where they are no numbers, zeros take their place.
     """
 
     positions: int
@@ -77,6 +78,7 @@ class SampleForm:
     contacts: tuple[str, ...] = ()
     needs_pose: bool = False
     needs_torque: bool = True
+    silent: tuple[int, ...] = ()
 
     def checked(self, sample: Sample) -> Sample:
         """A sample, if it is one of this form.
@@ -84,6 +86,7 @@ class SampleForm:
         Raises:
             MalformedSampleError: If it is none.
         """
+        sample = self._without_silent(sample)
         widths = (
             ("position", self.positions),
             ("torque", self.torques),
@@ -109,6 +112,15 @@ class SampleForm:
         if pose is not None and not abs(float(np.linalg.norm(pose[3:])) - 1.0) <= LONGEST_STRETCH:
             raise MalformedSampleError("not-a-pose")
         return sample
+
+    def _without_silent(self, sample: Sample) -> Sample:
+        """A sample with numbers for all torques that nothing measures, where it has as many as it should."""
+        torque, places = sample.torque, list(self.silent)
+        if not places or torque is None or torque.shape != (self.torques,) or np.isfinite(torque[places]).all():
+            return sample
+        torque = torque.copy()
+        torque[places] = np.nan_to_num(torque[places], posinf=0.0, neginf=0.0)
+        return replace(sample, torque=torque)
 
 
 def _require_numbers(values: Array | None, width: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import socket
 from dataclasses import dataclass
@@ -86,12 +87,21 @@ class UdpPackets:
         except (OSError, OverflowError) as error:
             self._socket.close()
             problem = getattr(error, "strerror", None) or error
+            is_taken = getattr(error, "errno", None) == errno.EADDRINUSE
+            advice = (
+                "end the program that listens there, or name another port with --udp"
+                if is_taken
+                else "name an address of this machine with --udp, such as 127.0.0.1:5005"
+            )
             raise InvalidRequestError(
-                f"packets cannot be received at {address.host}:{address.port} ({problem}); end the program that "
-                "listens there, or name another port with --udp"
+                f"packets cannot be received at {address.host}:{address.port} ({problem}); {advice}"
             ) from error
         self._socket.settimeout(0.1)
         self.address = Address(address.host, self._socket.getsockname()[1])
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._socket.close()
 
     def run(self, stop: Event) -> None:
         """Receive packets until told to stop."""

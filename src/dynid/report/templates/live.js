@@ -228,7 +228,8 @@
     card.hidden = state.learned === null;
     card.classList.toggle("alarm", !!latest && seconds - latest.seconds < 30);
     const said = (alarm) => `${alarm.seconds.toFixed(1)} s: ${alarm.text}${alarm.settled ? "" : " (cause not settled yet)"}`;
-    const learning = state.learned < 1 ? `learning what is normal: ${Math.floor(100 * (state.learned || 0))} % of the motion that it takes` : "";
+    const learning = state.learned === 0 ? "not watched yet: parameters are not determined well enough" : state.learned < 1 ? `learning what is normal: ${Math.floor(100 * (state.learned || 0))} % of the motion that it takes` : "";
+    find("change").classList.toggle("quiet", !latest);
     set("change", latest ? said(latest) : learning || "none so far");
     set("mixed", latest ? "All estimates are of the samples before and after it." : "");
     find("alarms").replaceChildren(...[...(latest && learning ? [learning] : []), ...state.alarms.slice(0, -1).reverse().map(said)].map((text) => {
