@@ -22,6 +22,7 @@ from dynid import Capture, Robot, human
 from dynid.findings import Finding
 from dynid.logs.captures import of_robot
 from dynid.logs.captures.capture_reading import mended_capture
+from dynid.logs.captures.exchanged_sides import other_side
 from dynid.logs.captures.capture_units import length_unit
 
 LENGTHS = ("thigh", "shank", "upper_arm", "forearm", "torso", "foot", "pelvis", "head")
@@ -90,6 +91,10 @@ def sides(capture: Capture, rng: np.random.Generator) -> Capture:
     return exchanged(capture, *pair, slice(None))
 
 
+def all_sides(capture: Capture, _: np.random.Generator) -> Capture:
+    return replace(capture, names=tuple(other_side(name, capture.names) or name for name in capture.names))
+
+
 def frozen(capture: Capture, rng: np.random.Generator) -> Capture:
     markers, k = capture.markers.copy(), int(rng.integers(len(capture.names)))
     start = int(rng.integers(100, 2800))
@@ -129,7 +134,8 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
     "none": (lambda capture, _: capture, ""),
     "two labels exchanged for a while": (for_a_while, "markers-exchanged"),
     "two labels exchanged throughout": (throughout, "markers-swapped"),
-    "left and right exchanged throughout": (sides, "markers-swapped"),
+    "left and right of a marker exchanged throughout": (sides, "markers-swapped"),
+    "left and right of all labels exchanged": (all_sides, "marker-sides-exchanged"),
     "a marker that freezes for 0.4 s": (frozen, "markers-frozen"),
     "five samples that jump by 0.25 m": (jumping, "markers-jump"),
     "millimetres for metres": (in_millimetres, "capture-unit-wrong"),

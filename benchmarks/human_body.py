@@ -232,7 +232,8 @@ def robot_file(case: Case, subject: Subject, sex: str, table: str, folder: Path)
 def predicted(result: Result, unseen: Path) -> list[Prediction]:
     """The wrench of unseen motion by the robot file, and by the identified links."""
     (one,) = unseen_logs(result, [unseen])
-    own = prepare(one.log, result.model, result.drive, result.task.processing)  # with a cut-off frequency of its own
+    known = result.standard_parameters()  # the cut-off frequency is its own, as in `dynid validate`
+    own = prepare(one.log, result.model, result.drive, result.task.processing, known=known)
     parts = [(own.segments, own.processing)]
     sets = [result.robot.parameters, result.standard_parameters(physical=True)]
     return predictions(result.model, sets, parts)

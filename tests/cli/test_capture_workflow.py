@@ -40,9 +40,16 @@ def test_a_capture_goes_from_init_to_a_report(tmp_path: Path) -> None:
     result.save(tmp_path / "result")
     again = dynid.load_result(tmp_path / "result")
     write_c3d(tmp_path / "other.c3d", halved(captured().noisy(5)).at(slice(800, None)))
+    status, output, problem = run("validate", tmp_path / "result", tmp_path / "other.c3d")
+    assert status == 0, problem
+    assert "base Fz" in output
+    assert "knee_left_flexion" not in output  # nothing was measured of it
     assert again.validate(tmp_path / "other.c3d").relative_error < 0.01
-    page = again.report(tmp_path / "report.html").path
-    assert "walk.c3d" in page.read_text()
+    page = again.report(tmp_path / "report.html").path.read_text()
+    assert "walk.c3d" in page
+    assert "torque of base Fz over time" in page
+    assert "torque of knee_left_flexion over time" not in page
+    assert ">Friction<" not in page
 
 
 def test_wrong_markers_are_named_on_the_command_line(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ def test_spectra_tell_the_bandwidth_and_the_noise() -> None:
     loud = spectra_of([recording(noise=1e-2).position], RATE)
     assert loud is not None
     assert loud.crossing < 5.0 < found.crossing
+    assert 2.0 <= loud.bandwidth <= 3.0  # noise that is far above its level somewhere is no motion
     assert spectra_of([np.zeros((1000, 2))], RATE) is None
 
 

@@ -12,6 +12,7 @@ from dynid import DynamicModel, identify, load_robot
 from dynid.arrays import Array
 from dynid.findings import Finding, Severity
 from dynid.logs import Drive, Log, Processing, prepare
+from dynid.model import loaded
 from dynid.model.terms import Coulomb, Viscous
 
 ROBOT = load_robot("builtin:two_link")
@@ -54,6 +55,46 @@ def test_jitter_of_a_slow_log_is_not_taken_for_motion() -> None:
     ready = prepare(log, MODEL, Drive(), Processing())
     assert ready.processing.lowpass is not None
     assert ready.processing.lowpass < 2.0
+
+
+def test_where_noise_rules_a_log_is_predicted_nearly_as_well_as_with_the_best_cut_off() -> None:
+    """A log that is predicted may lose a little motion for much less noise; one that is estimated from may not."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        t, q, v, a = motion(100.0, 40.0, (0.2, 0.5, 0.9))
+        torque = MODEL.inverse_dynamics(q, v, a, TRUTH)
+        log = Log(t, q + 4e-3 * rng.normal(size=q.shape), torque)
+
+        def error(cutoff: float, log: Log = log) -> float:
+            stated = Processing(lowpass=cutoff, trim=200, decimate=())
+            (chunk,) = map(loaded, prepare(log, MODEL, Drive(), stated, choose=False).segments)
+            left = chunk.torque - MODEL.inverse_dynamics(chunk.q, chunk.v, chunk.a, TRUTH)
+            return float(np.sqrt(np.mean(left**2)))
+
+        estimating = prepare(log, MODEL, Drive(), Processing())
+        predicting = prepare(log, MODEL, Drive(), Processing(), known=TRUTH)
+        alike = prepare(log, MODEL, Drive(), Processing(), like=estimating.processing, known=TRUTH)
+        stated = prepare(log, MODEL, Drive(), Processing(lowpass=9.0), known=TRUTH)
+        assert said(estimating.findings, "processing-lowpass-predicting") is None
+        assert said(predicting.findings, "processing-lowpass-predicting") is not None
+        assert alike.processing.lowpass == predicting.processing.lowpass
+        assert stated.processing.lowpass == 9.0
+        assert estimating.processing.lowpass is not None
+        assert predicting.processing.lowpass is not None
+        assert predicting.processing.lowpass < estimating.processing.lowpass
+        best = min(map(error, np.arange(1.0, 6.0, 0.2).tolist()))
+        assert error(predicting.processing.lowpass) < 1.1 * best < error(estimating.processing.lowpass)
+
+
+def test_a_log_without_much_noise_is_predicted_with_the_filters_of_others() -> None:
+    rng = np.random.default_rng(0)
+    t, q, v, a = motion(100.0, 40.0, (0.2, 0.5, 0.9))
+    log = Log(
+        t, q + 1e-5 * rng.normal(size=q.shape), MODEL.inverse_dynamics(q, v, a, TRUTH) + 0.05 * rng.normal(size=q.shape)
+    )
+    first = prepare(log, MODEL, Drive(), Processing())
+    again = prepare(log, MODEL, Drive(), Processing(), like=first.processing, known=TRUTH)
+    assert again.processing == first.processing
 
 
 def test_joints_held_still_do_not_decide() -> None:

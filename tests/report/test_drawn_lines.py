@@ -32,7 +32,7 @@ def segment_of(model: DynamicModel, p: np.ndarray, v: np.ndarray) -> Segment:
     torque = model.inverse_dynamics(q, velocities, a, p)
     time = np.arange(len(v)) / RATE
     keep = np.ones(torque.shape, dtype=bool)
-    return Segment(time, RATE, q, velocities, a, torque, torque, torque, keep)
+    return Segment(time, RATE, q, velocities, a, torque, torque, torque, keep, keep)
 
 
 def test_a_line_has_a_gap_wherever_samples_are_left_out() -> None:

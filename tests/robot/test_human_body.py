@@ -228,6 +228,7 @@ def test_any_body_is_whole_possible_and_the_same_when_read_again(
 WRONG = {
     "centimetres": ({"height": 175.0}, InvalidRequestError, "1.75"),
     "millimetres": ({"height": 1750}, InvalidRequestError, "1.75"),
+    "feet": ({"height": 5.75}, InvalidRequestError, "1.753"),
     "grams": ({"mass": 70000.0}, InvalidRequestError, "70"),
     "not a number": ({"mass": float("nan")}, InvalidRequestError, "650"),
     "text": ({"height": "tall"}, InvalidRequestError, "tall"),
@@ -274,6 +275,8 @@ def test_convert_needs_a_person_and_a_new_file(tmp_path: Path, monkeypatch) -> N
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidRequestError, match="mass"):
         dynid.convert("human", sex="male", height=1.8)
+    with pytest.raises(InvalidRequestError, match="--sex female or --sex male"):
+        dynid.convert("human", height=1.75, mass=70.0)
     with pytest.raises(InvalidRequestError, match="height"):
         dynid.convert("builtin:ur5", "ur5.urdf", height=1.8)
     with pytest.raises(InvalidRequestError, match="output"):

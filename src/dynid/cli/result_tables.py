@@ -31,7 +31,7 @@ def show_tables(output: Console, result: Result) -> None:
     if record.nonlinear:
         _show_nonlinear(output, record.nonlinear, record.nonlinear_passes)
     joints = plain_table(("joint",), ("rows", "RMSE", "relative error"))
-    for joint in record.joints:
+    for joint in filter(lambda joint: joint.rows, record.joints):
         joints.add_row(joint.name, str(joint.rows), f"{joint.rmse:.4g}", f"{joint.relative_error:.4f}")
     output.print(joints)
     if record.sign_recovery is not None:

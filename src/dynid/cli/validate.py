@@ -105,6 +105,8 @@ def _show_torques(output: Console, validation: Validation, *, full: bool) -> Non
     more = ("rows\n(all)", "error\n(all)") if validation.rows != every.rows and full else ()
     table = plain_table(("joint",), ("rows", "RMSE", "NRMSE", "R2", "relative\nerror", *more))
     for joint, of_all in zip(validation.joints, every.joints, strict=True):
+        if not of_all.rows:  # nothing was measured of it
+            continue
         numbers = (f"{joint.rmse:.4g}", f"{joint.nrmse:.4f}", f"{joint.r2:.4f}", f"{joint.relative_error:.4f}")
         all_numbers = (str(of_all.rows), f"{of_all.relative_error:.4f}") if more else ()
         table.add_row(joint.name, str(joint.rows), *numbers, *all_numbers)

@@ -34,7 +34,8 @@ class Segment:
         measured: Measured torques [N m or N], shape (samples, rows).
         predicted: What the model says, of the same shape.
         carried: The same without friction and offsets.
-        keep: Rows that count for the estimate, of the same shape.
+        was_measured: Rows that anything was measured of, of the same shape.
+        keep: Rows that count for the estimate, of the same shape: none that was not measured.
     """
 
     time: Array
@@ -45,6 +46,7 @@ class Segment:
     measured: Array
     predicted: Array
     carried: Array
+    was_measured: Flags
     keep: Flags
 
 
@@ -90,7 +92,7 @@ def replayed(log: Log | StoredLog, prepared: PreparedLog, model: DynamicModel, p
     for chunk, stamps in zip(map(loaded, prepared.segments), prepared.times, strict=True):
         segment = _predicted(model, chunk, parameters, float(stamps[0] - ends[0]), rate)
         segment = _decimated(segment, processing.decimate)
-        keep = counted_rows(model.row_names, processing, segment.v[:, model.rows])
+        keep = counted_rows(model.row_names, processing, segment.v[:, model.rows], segment.was_measured)
         segments.append(replace(segment, keep=keep))
     logged = check_time(log.time).rate
     return Replay(log, prepared, samples, ends[1] - ends[0], logged, processing.torque_lowpass, tuple(segments))
@@ -134,7 +136,8 @@ def _predicted(model: DynamicModel, chunk: Chunk, parameters: Array, start: floa
         measured=chunk.torque,
         predicted=np.concatenate([pair[0] for pair in predicted]),
         carried=np.concatenate([pair[1] for pair in predicted]),
-        keep=np.ones(chunk.torque.shape, dtype=bool),
+        was_measured=(every := np.ones(chunk.torque.shape, dtype=bool) if chunk.measured is None else chunk.measured),
+        keep=every,
     )
 
 
@@ -151,5 +154,5 @@ def _decimated(segment: Segment, factors: tuple[int, ...]) -> Segment:
         decimated(x, factors)
         for x in (segment.q, segment.v, segment.a, segment.measured, segment.predicted, segment.carried)
     )
-    keep = np.ones(measured.shape, dtype=bool)
-    return Segment(segment.time[::step], segment.rate / step, q, v, a, measured, predicted, carried, keep)
+    seen = segment.was_measured[::step]
+    return Segment(segment.time[::step], segment.rate / step, q, v, a, measured, predicted, carried, seen, seen)

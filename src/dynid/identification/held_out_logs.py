@@ -63,7 +63,8 @@ def _prepared(
 ) -> PreparedLog:
     """A log ready for the model of a result; torques that have no signs get those that are predicted."""
     if task.torque == "signed" or task.discard_sign or not isinstance(log, Log) or not has_no_signs(log):
-        return prepare(log, result.model, task.drive, task.processing, like=like, progress=progress)
+        known = result.standard_parameters() if result.record.commands is None else None
+        return prepare(log, result.model, task.drive, task.processing, like=like, known=known, progress=progress)
     processing = like or task.processing
     signed = with_predicted_signs(result, log, task.drive, processing)
     return prepare(signed, result.model, task.drive, processing, choose=False, progress=progress)

@@ -71,14 +71,16 @@ def compared(subjects: Sequence[Subject]) -> Iterator[Section]:
     found = differences(rows, confidence)
     records = {subject.name: subject.result.record for subject in subjects}
     commanded = all(record.commands is not None for record in records.values())
+    rows_of = [[joint.rows for joint in record.joints] for record in records.values()]
+    shown = [k for k, counts in enumerate(zip(*rows_of, strict=True)) if any(counts) or commanded]
     errors = {
         name: [
-            joint.relative_error
-            for joint in (record.commands.rollout if record.commands and commanded else record).joints
+            (record.commands.rollout if record.commands and commanded else record).joints[k].relative_error
+            for k in shown
         ]
         for name, record in records.items()
     }
-    joints = [joint.name for joint in subjects[0].result.record.joints]
+    joints = [subjects[0].result.record.joints[k].name for k in shown]
     data = {
         "subjects": subjects,
         "differences": found,

@@ -193,7 +193,7 @@ def _lines(segment: Segment, row: int, still: Flags, buckets: int) -> tuple[Line
     """Measured torque, predicted torque while the joint moves, and residual where it counts."""
     measured, predicted = segment.measured[:, row], segment.predicted[:, row]
     return (
-        broken_line(segment.time, measured, np.ones(len(measured), dtype=bool), buckets),
+        broken_line(segment.time, measured, segment.was_measured[:, row], buckets),
         broken_line(segment.time, predicted, ~still, buckets),
         broken_line(segment.time, measured - predicted, segment.keep[:, row], buckets),
     )
@@ -201,6 +201,7 @@ def _lines(segment: Segment, row: int, still: Flags, buckets: int) -> tuple[Line
 
 def _cloud(segment: Segment, row: int, model: DynamicModel, points: int, rng: np.random.Generator) -> Cloud:
     chosen = spread_indices(len(segment.time), points, rng)
+    chosen = chosen[segment.was_measured[chosen, row]]
     v = segment.v[:, model.rows][chosen, row]
     return Cloud(v, (segment.measured - segment.carried)[chosen, row])
 

@@ -66,6 +66,7 @@ def _traces(subject: Subject, signals: Signals, key: str) -> list[dict[str, Any]
     return [
         {"joint": joint, "figure": torque_figure(f"{key}-{k}", joint, trace, unit, signals, key)}
         for k, (joint, trace, (_, unit)) in enumerate(zip(subject.joints, signals.traces, subject.units, strict=True))
+        if len(trace.measured.time)  # what was not measured has nothing beside it
     ]
 
 
@@ -74,7 +75,7 @@ def _torques(subjects: Sequence[Subject]) -> Iterator[Section]:
         {
             "subject": subject,
             "signals": subject.signals,
-            "fits": subject.result.record.joints,
+            "fits": [joint for joint in subject.result.record.joints if joint.rows],
             "units": dict(zip(subject.joints, subject.units, strict=True)),
             "traces": [] if subject.signals is None else _traces(subject, subject.signals, f"torque{i}"),
         }
@@ -115,17 +116,18 @@ def _validation(subjects: Sequence[Subject]) -> Iterator[Section]:
         if validation is None or subject.held_out is None:
             data.append({"subject": subject, "validation": None})
             continue
-        fits = subject.result.record.joints
+        both = list(zip(subject.result.record.joints, validation.joints, strict=True))
+        both = [(fit, unseen) for fit, unseen in both if fit.rows or unseen.rows]
         errors = {
-            "logs used": [joint.relative_error for joint in fits],
-            "held-out logs": [joint.relative_error for joint in validation.joints],
+            "logs used": [fit.relative_error for fit, _ in both],
+            "held-out logs": [unseen.relative_error for _, unseen in both],
         }
         data.append(
             {
                 "subject": subject,
                 "validation": validation,
                 "signals": subject.held_out,
-                "figure": error_figure(f"validation{i}", [joint.name for joint in fits], errors),
+                "figure": error_figure(f"validation{i}", [fit.name for fit, _ in both], errors),
                 "traces": _traces(subject, subject.held_out, f"held-out{i}"),
             }
         )
@@ -152,6 +154,8 @@ def _friction(subjects: Sequence[Subject]) -> Iterator[Section]:
         if joint not in single:  # no friction acts on a free base
             continue
         clouds = [None if subject.signals is None else subject.signals.clouds[row] for subject in subjects]
+        if not commanded and all(cloud is not None and not len(cloud.velocity) for cloud in clouds):
+            continue  # nothing was measured of the joint
         curves = [
             friction_curve(subject.result.model, subject.result.standard_parameters(), row, cloud)
             for subject, cloud in zip(subjects, clouds, strict=True)

@@ -197,10 +197,11 @@ def _human(stated: Mapping[str, Any]) -> Robot:
     """The human body on a base that is not freed, as a file has it."""
     from dynid.robot.human.human_body import human_description
 
-    needed = {"sex": "female or male", "height": "in metres", "mass": "in kilograms"}
-    missing = [f"{name} ({unit})" for name, unit in needed.items() if name not in stated]
+    needed = {"sex": "--sex female or --sex male", "height": "--height, in metres", "mass": "--mass, in kilograms"}
+    missing = [f"{name} ({option})" for name, option in needed.items() if name not in stated]
     if missing:
-        raise InvalidRequestError(f"state {', '.join(missing)} of the human body, too: there is no usual person")
+        why = "there is no usual person" if "sex" in stated else "the tables are of women and of men"
+        raise InvalidRequestError(f"state {', '.join(missing)} of the human body, too: {why}")
     return assemble(human_description(**stated))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -74,6 +75,18 @@ def test_residuals_are_those_of_the_cameras(recording: Capture, found: MarkerCal
     assert motion.rms == pytest.approx(found.after, rel=0.05)
     assert not has(motion.findings, "markers-fit-poorly", "marker-residual-large", "marker-left-out")
     assert repr(found).startswith("MarkerCalibration: 17 of 17 lengths determined, residuals ")
+
+
+def test_exchanged_labels_are_put_right_before_anything_is_calibrated(
+    recording: Capture, found: MarkerCalibration
+) -> None:
+    order = list(recording.names)
+    a, b = order.index("LKNE"), order.index("LTIB")
+    order[a], order[b] = order[b], order[a]
+    wrong = replace(recording, names=tuple(name.lower() for name in order))
+    again = calibrate_markers(dynid.human(sex="female", height=1.70, mass=60.0), wrong)
+    assert [finding.code for finding in again.findings] == ["markers-swapped"]
+    assert [one.length for one in again.lengths] == pytest.approx([one.length for one in found.lengths], abs=1e-6)
 
 
 def test_frames_stay_near_those_of_the_file(truth: Robot, found: MarkerCalibration) -> None:

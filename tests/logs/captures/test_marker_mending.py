@@ -11,6 +11,7 @@ from dynid import Capture
 from dynid.arrays import Array
 from dynid.findings import Finding
 from dynid.logs.captures.capture_reading import mended_capture
+from dynid.logs.captures.exchanged_sides import other_side
 from dynid.logs.captures.robot_markers import of_robot, size_ratio
 from tests.captured_bodies import captured
 
@@ -89,6 +90,31 @@ def test_labels_that_are_exchanged_throughout_are_found_by_the_robot() -> None:
         (finding,) = [one for one in findings if one.code == "markers-swapped"]
         assert set(finding.values["markers"]) == {name for pair in pairs for name in pair}
         assert np.array_equal(found.markers, good.markers)
+
+
+def test_left_and_right_of_all_labels_exchanged_are_found_by_the_robot() -> None:
+    """The mirror image of a body has the same distances."""
+    for seed in (0, 1):
+        good = captured(seed).noisy()
+        others = [other_side(name, good.names) or name for name in good.names]
+        assert sum(name != other for name, other in zip(good.names, others, strict=True)) == 38
+        found, findings = of_robot(captured(seed).robot, replace(good, names=tuple(others)))
+        assert [finding.code for finding in findings] == ["marker-sides-exchanged"]
+        assert np.array_equal(found.markers, good.markers)
+        assert found.names == good.names
+        mirror_image = replace(good, markers=good.markers * [1.0, -1.0, 1.0])
+        assert [finding.code for finding in of_robot(captured(seed).robot, mirror_image)[1]][:1] == [
+            "marker-sides-exchanged"
+        ]
+
+
+def test_labels_in_another_case_are_those_of_the_robot() -> None:
+    good = captured().noisy()
+    small = replace(good, names=tuple(name.lower() for name in good.names))
+    found, findings = of_robot(captured().robot, small)
+    assert (found.names, findings) == (good.names, ())
+    one_only = replace(good, names=("c7", *good.names[1:]))  # the others show that case counts
+    assert of_robot(captured().robot, one_only)[0].names == one_only.names
 
 
 def test_a_unit_that_does_not_fit_the_robot_is_put_right() -> None:

@@ -70,7 +70,7 @@ def placed(problem: PostureProblem) -> Array:
     )
     if not robot.has_floating_base:
         return q
-    nearness = np.array([0.0 if link == WORLD else FARTHER ** _segments(robot, link) for link in tree.links])
+    nearness = np.array([0.0 if link == WORLD else FARTHER ** segments_from_base(robot, link) for link in tree.links])
     weights = np.where(problem.weights > 0.0, nearness, 0.0)
     R, p = rigid_motions(tree.positions(q[:1])[0], problem.seen, weights)
     from scipy.spatial.transform import Rotation
@@ -101,7 +101,7 @@ def rigid_motions(model: Array, seen: Array, weights: Array) -> tuple[Array, Arr
     return R, to - np.einsum("sij,sj->si", R, from_)
 
 
-def _segments(robot: Robot, link: int) -> int:
+def segments_from_base(robot: Robot, link: int) -> int:
     """How many bodies are between a link and the base."""
     return sum(1 for k in robot.chain(link) if not robot.links[k].is_virtual) - 1
 

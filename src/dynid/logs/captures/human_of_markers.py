@@ -1,11 +1,12 @@
 """The human body of a person whose markers were recorded: `human_of_markers`."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from dynid.logs.captures.capture import Capture
-from dynid.logs.captures.marker_calibration import MarkerCalibration, calibrate_markers
+from dynid.logs.captures.marker_calibration import MarkerCalibration, calibrated, labelled_as
 from dynid.robot import human
 
 ENDS = {
@@ -49,12 +50,13 @@ def human_of_markers(
         InvalidRequestError: If a height, a mass or a length is none of a human body, or no marker is of it.
     """
     stated = dict(lengths or {})
-    first = calibrate_markers(
-        human(sex=sex, height=height, mass=mass, table=table, lengths=stated), capture, labels=labels
-    )
+    usual = human(sex=sex, height=height, mass=mass, table=table, lengths=stated)
+    capture, findings = labelled_as(usual, capture, labels)
+    first = calibrated(usual, capture)
     found = {name: length for name, length in lengths_of(first).items() if not _is_stated(name, stated)}
     body = human(sex=sex, height=height, mass=mass, table=table, lengths={**found, **stated})
-    return calibrate_markers(body, capture, labels=labels)
+    result = calibrated(body, capture)
+    return replace(result, findings=(*findings, *result.findings))
 
 
 def lengths_of(calibration: MarkerCalibration) -> dict[str, float]:

@@ -22,6 +22,7 @@ from dynid.logs.captures.marker_findings import findings_on_lengths
 from dynid.logs.captures.marker_steps import PostureProblem, solved, with_unseen_held
 from dynid.logs.captures.marker_tree import MarkerTree, matched_labels
 from dynid.logs.captures.outlying_markers import without_outliers
+from dynid.logs.captures.robot_markers import of_robot
 from dynid.logs.captures.shared_places import CalibratedLength, SharedPlaces, marker_variance
 from dynid.robot import Robot, as_robot, with_places
 
@@ -76,6 +77,8 @@ def calibrate_markers(
 ) -> MarkerCalibration:
     """Find where joints and markers are on the links of a robot, from a recording in which all its joints move.
 
+    Labels that are exchanged throughout are put right first, as in logs.
+
     Args:
         robot: The robot; its file has the markers as massless bodies.
         capture: The recording.
@@ -85,7 +88,24 @@ def calibrate_markers(
     Raises:
         InvalidRequestError: If no marker is of the robot, or none was seen.
     """
+    own, findings = labelled_as(robot, capture, labels)
+    found = calibrated(robot, own, joints=joints)
+    return replace(found, findings=(*findings, *found.findings))
+
+
+def labelled_as(
+    robot: Robot, capture: Capture, labels: Mapping[str, str] | None = None
+) -> tuple[Capture, tuple[Finding, ...]]:
+    """A capture whose labels are those of a robot's bodies, and what was noticed about it."""
     bodies, _ = matched_labels(robot, capture.names, labels)
+    names = [bodies.get(k, name) for k, name in enumerate(capture.names)]
+    own, notes = of_robot(robot, replace(capture, names=names))
+    return own, (*capture.findings, *notes)
+
+
+def calibrated(robot: Robot, capture: Capture, *, joints: bool = True) -> MarkerCalibration:
+    """The calibration of a robot by a recording whose labels are those of its bodies."""
+    bodies, _ = matched_labels(robot, capture.names)
     free = as_robot(robot, floating_base=True)
     few = capture.at(np.unique(np.linspace(0, len(capture) - 1, 6 * SAMPLES).astype(int)))
     problem = problem_of(MarkerTree.of(free, tuple(bodies.values())), few.markers[:, list(bodies)])

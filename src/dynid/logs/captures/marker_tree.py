@@ -186,12 +186,23 @@ def marker_bodies(robot: Robot) -> dict[str, tuple[int, Array]]:
     return found | {b.name: (i, b.placement[:3, 3]) for i, link in enumerate(robot.links) for b in link.bodies}
 
 
+def names_of_bodies(robot: Robot, labels: Sequence[str]) -> tuple[str, ...]:
+    """Labels as the robot's file writes them, where none is a body of it in the case that the capture has."""
+    bodies = marker_bodies(robot)
+    if any(label.rpartition(SEPARATOR)[2] in bodies for label in labels):
+        return tuple(labels)
+    alike = {body.casefold(): body for body in bodies}
+    found = tuple(alike.get(label.casefold(), label) for label in labels)
+    return found if len(alike) == len(bodies) and len(set(found)) == len(found) else tuple(labels)
+
+
 def matched_labels(
     robot: Robot, labels: Sequence[str], stated: Mapping[str, str] | None = None
 ) -> tuple[dict[int, str], list[str]]:
     """Which markers of a capture are which bodies of a robot's file.
 
-    A label is the name of its body, also behind the name of a subject (`Anna:LASI`), or what was stated for it.
+    A label is the name of its body, also behind the name of a subject (`Anna:LASI`), or what was stated for it. Where
+    no label is one, upper and lower case do not count.
 
     Args:
         robot: The robot.
@@ -210,8 +221,8 @@ def matched_labels(
             what = f"the capture has no marker '{label}'" if label not in labels else f"'{robot.name}' has no '{body}'"
             raise InvalidRequestError(f"labels state '{label}' for body '{body}', but {what}")
     found: dict[int, str] = {}
-    for k, label in enumerate(labels):
-        names = [stated[label]] if label in stated else [label, label.rpartition(SEPARATOR)[2]]
+    for k, (label, alike) in enumerate(zip(labels, names_of_bodies(robot, labels), strict=True)):
+        names = [stated[label]] if label in stated else [label, label.rpartition(SEPARATOR)[2], alike]
         body = next((name for name in names if name in bodies), None)
         if body in found.values():
             raise InvalidRequestError(f"two markers of the capture are '{body}' of '{robot.name}'; leave one out")

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dynid.arrays import Array
-from dynid.errors import UnknownNameError
 from dynid.findings import Finding
 from dynid.logs.captures.capture import Capture
+from dynid.logs.captures.exchanged_sides import exchanged_sides
+from dynid.logs.captures.marker_tree import marker_bodies, names_of_bodies
 from dynid.logs.captures.swapped_labels import MarkerDistances, label_order
-from dynid.robot import Robot, place_of_body
+from dynid.robot import WORLD, Robot
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ def of_robot(robot: Robot, capture: Capture) -> tuple[Capture, tuple[Finding, ..
         robot: The robot, whose file has markers as bodies.
         capture: The capture.
     """
+    capture = replace(capture, names=names_of_bodies(robot, capture.names))
     places = _places(robot, capture.names)
     own = [k for k, name in enumerate(capture.names) if name in places]
     findings = [*_missing(robot, capture)]
@@ -56,9 +58,14 @@ def of_robot(robot: Robot, capture: Capture) -> tuple[Capture, tuple[Finding, ..
     if factor != 1.0:
         capture, distances = replace(capture, markers=factor * capture.markers), distances.scaled(factor)
         findings.append(Finding.of("markers-not-to-scale", "markers", ratio=ratio, factor=factor))
+    labels = [capture.names[k] for k in own]
+    if (others := exchanged_sides(robot, labels, capture.markers[:, own])) is not None:
+        capture = replace(capture, names=[others.get(name, name) for name in capture.names])
+        own = [capture.names.index(name) for name in labels]
+        distances = _distances_of(robot, capture, own, places)
+        findings.append(Finding.of("marker-sides-exchanged", "markers", count=len(others)))
     order = label_order(distances)
     if order is not None:
-        labels = [capture.names[k] for k in own]
         moved = [labels[k] for k, other in enumerate(order) if k != other]
         markers = capture.markers.copy()
         markers[:, own] = capture.markers[:, [own[other] for other in order]]
@@ -96,15 +103,9 @@ def _steps(robot: Robot, one: int, other: int) -> int:
 
 
 def _places(robot: Robot, names: Sequence[str]) -> dict[str, tuple[int, Array]]:
-    """Links and places on them [m] of the markers that a robot has."""
-    found = {}
-    for name in names:
-        try:
-            link, placement = place_of_body(robot, name)
-        except UnknownNameError:
-            continue
-        found[name] = (link, placement[:3, 3])
-    return found
+    """Links that move and places on them [m] of the markers that a robot has."""
+    bodies = marker_bodies(robot)
+    return {name: bodies[name] for name in names if name in bodies and bodies[name][0] != WORLD}
 
 
 def _missing(robot: Robot, capture: Capture) -> list[Finding]:

@@ -21,7 +21,7 @@ from dynid.findings import Finding
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing import choices, signals
-from dynid.logs.processing.choices import with_filters, with_threshold, without_rest
+from dynid.logs.processing.choices import with_filters, with_prediction_cutoff, with_threshold, without_rest
 from dynid.logs.processing.delay import Delay, estimated_delay
 from dynid.logs.processing.filter_findings import findings_on_filters
 from dynid.logs.processing.motion_ranges import Motion
@@ -116,6 +116,7 @@ def prepared(
     model: DynamicModel,
     delay: float = 0.0,
     free: frozenset[str] = KEYS,
+    known: Array | None = None,
 ) -> PreparedLog:
     """Process a log, with what is free chosen by what the log itself shows.
 
@@ -126,6 +127,8 @@ def prepared(
         model: The model, from which a delay is estimated.
         delay: Time [s] by which torques were logged later than positions, if it was stated.
         free: Which of `KEYS` are to be chosen; the others stay as stated.
+        known: Standard parameters p, shape (parameters,), where the log is to be predicted with them, and its cut-off
+            frequency was not stated; None where parameters are estimated from it.
     """
     notes: list[Finding] = []
     if "unmeasured" in free:
@@ -147,6 +150,9 @@ def prepared(
         processing, free = without_wrong_velocities(processing, free, beside)
         processing, more = with_filters(pieces, transmission, processing, free, spectra, model, rate)
         notes += more
+        if known is not None:
+            processing, more = with_prediction_cutoff(pieces, transmission, processing, spectra, model, rate, known)
+            notes += more
         if "idle" in free:
             log = without_rest(log, transmission, processing, spectra, rate, notes)
         if "velocity_threshold" in free:

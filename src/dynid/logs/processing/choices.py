@@ -12,7 +12,7 @@ from dynid.findings import Finding
 from dynid.logs.drive import Transmission
 from dynid.logs.log import Log
 from dynid.logs.processing import signals
-from dynid.logs.processing.cutoff import Source, Trial, chosen, tried
+from dynid.logs.processing.cutoff import Source, Trial, chosen, is_ruled_by_noise, tried
 from dynid.logs.processing.rows import factors_below, row_band
 from dynid.logs.processing.spectra import Spectra
 from dynid.logs.settings import Processing
@@ -30,6 +30,14 @@ class ProcessingThresholds:
     lowest_cutoff: float = 2.5
     """Lowest cut-off frequency that is tried, in frequencies of the motion's core: a lower one takes off motion. Shown
     by `benchmarks/regret.py` (table in `docs/accuracy.md`)."""
+
+    lowest_predicting: float = 1.2
+    """The same where noise rules what known parameters leave of the torques: accelerations that are a little too small
+    make estimates too large, but cost predictions less than their noise does. Shown by `benchmarks/human_body.py`."""
+
+    step_predicting: float = 1.1
+    """Ratio of the cut-off frequencies that are tried then, from one to the next of which noise of accelerations grows
+    by 1.27. By judgement; not calibrated."""
 
     highest_cutoff: float = 0.4
     """Highest cut-off frequency, and widest band of rows, in sampling rates: filters of finite order need room below
@@ -167,10 +175,50 @@ def _with_states(
     return processing, notes
 
 
-def _candidates(lowest: float, target: float, highest: float) -> Iterator[float]:
+def with_prediction_cutoff(
+    pieces: Sequence[Log],
+    transmission: Transmission,
+    processing: Processing,
+    spectra: Spectra,
+    model: DynamicModel,
+    rate: float,
+    known: Array,
+) -> tuple[Processing, list[Finding]]:
+    """The cut-off with which known parameters predict a log best, where noise rules what they leave of its torques.
+
+    Args:
+        pieces: Pieces of the log with even samples.
+        transmission: The drives between what was logged and the joints.
+        processing: What is done to the log otherwise.
+        spectra: Spectra of positions.
+        model: The model.
+        rate: Sampling rate [Hz].
+        known: Standard parameters p, shape (parameters,).
+
+    Returns:
+        The processing as it was where noise does not rule, and findings.
+    """
+    sources: list[Source] = ["logged" if processing.velocity == "logged" else "derived"]
+
+    def trials(cutoffs: Sequence[float]) -> list[Trial]:
+        return tried(pieces, transmission, processing, model, rate, cutoffs, sources, spectra.moves, known)
+
+    lowest, highest = THRESHOLDS.lowest_cutoff * spectra.core, THRESHOLDS.highest_cutoff * rate
+    few = [cutoff for cutoff in (lowest, 1.6 * lowest) if cutoff < highest]
+    if len(few) < 2 or not is_ruled_by_noise(trials(few)):
+        return processing, []
+    first, last = THRESHOLDS.lowest_predicting * spectra.core, 1.3 * lowest
+    best = min(trials(list(_candidates(first, last, highest, THRESHOLDS.step_predicting))), key=lambda one: one.error)
+    trim = min(math.ceil(THRESHOLDS.transient * rate / best.cutoff) + 4, sum(map(len, pieces)) // 8)
+    found: dict[str, Any] = {"cutoff": best.cutoff, "core": spectra.core}
+    finding = Finding.of("processing-lowpass-predicting", "processing.lowpass", **found)
+    return processing.but(lowpass=best.cutoff, trim=max(processing.trim, trim)), [finding]
+
+
+def _candidates(lowest: float, target: float, highest: float, ratio: float = 1.6) -> Iterator[float]:
     """Cut-off frequencies [Hz] from the lowest to the target in even ratios; infinite where that is too high."""
     top = max(min(target, highest), lowest)
-    count = max(1, math.ceil(math.log(top / lowest) / math.log(1.6)))
+    count = max(1, math.ceil(math.log(top / lowest) / math.log(ratio)))
     for k in range(count + 1):
         cutoff = float(f"{lowest * (top / lowest) ** (k / count):.2g}")
         if cutoff < highest:

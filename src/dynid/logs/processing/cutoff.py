@@ -63,6 +63,11 @@ class CutoffThresholds:
     """Mean square of accelerations, relative to the motion's, that a cut-off may add without being needed: it must not
     double it."""
 
+    ruled_by_noise: float = 1.5
+    """Residuals of all other candidates, in those of the lowest cut-off frequency, from which noise rules them all: it
+    grows by 3.2 from one to the next, and what torques have besides does not grow. Shown by `benchmarks/human_body.py`,
+    where it is 1.9 to 2.8."""
+
     quieter_velocities: float = 0.05
     """The same by which logged velocities must be less noisy to be preferred to derivatives of positions that explain
     torques as well."""
@@ -114,6 +119,7 @@ def tried(
     cutoffs: Sequence[float],
     sources: Sequence[Source],
     moves: NDArray[np.bool_],
+    known: Array | None = None,
 ) -> list[Trial]:
     """Try cut-off frequencies and sources of velocities on the equations of a model.
 
@@ -126,6 +132,7 @@ def tried(
         cutoffs: Candidates [Hz]; infinite for no filter.
         sources: Where velocities may come from.
         moves: Which joints move, shape (joints,); the others do not decide.
+        known: Standard parameters p that the equations have, shape (parameters,); their own least squares when None.
 
     Returns:
         One trial for each pair; none where no joint moves.
@@ -135,7 +142,7 @@ def tried(
     trim = min(round(4.0 * rate / min(cutoffs)) + 4, longest // 8)
     step = max(1, sum(max(0, len(piece) - 2 * trim) for piece in stretches) // TRIED_ROWS)
     plain = processing.but(trim=trim, rate=None, decimate=(), velocity_threshold=None, torque_lowpass=None)
-    equations = Equations(model)
+    equations = Equations(model, known)
     measured = np.array([name not in processing.unmeasured for name in model.row_names])
     found: list[tuple[float, Source, Array, Array]] = []
     keep: NDArray[np.bool_] | None = None
@@ -193,11 +200,17 @@ def _fast(chunks: Sequence[Chunk], model: DynamicModel) -> NDArray[np.bool_]:
 
 
 class Equations:
-    """The equations of a model in its base parameters, all joints together, as an estimate takes them."""
+    """The equations of a model in its base parameters, all joints together, as an estimate takes them.
 
-    def __init__(self, model: DynamicModel) -> None:
-        columns = find_base_parameters(model).columns
-        self._layout = model.layout([columns] * model.row_count, spare=1)
+    Args:
+        model: The model.
+        known: Standard parameters p, shape (parameters,); those that leave least when None.
+    """
+
+    def __init__(self, model: DynamicModel, known: Array | None = None) -> None:
+        base = find_base_parameters(model)
+        self._layout = model.layout([base.columns] * model.row_count, spare=1)
+        self._known = None if known is None else base.to_base(known)
         self._rows = model.rows
         self._weights: Array | None = None
 
@@ -209,6 +222,9 @@ class Equations:
         parts = [self._layout.evaluate(c.q, c.v, c.a, c.temperature)[self._rows] for c in chunks]
         torque = np.concatenate([chunk.torque for chunk in chunks])
         matrices = [np.concatenate([part[row] for part in parts])[:, :-1] for row in range(keep.shape[1])]
+        if self._known is not None:
+            left = [column - W @ self._known for W, column in zip(matrices, torque.T, strict=True)]
+            return np.where(keep, np.stack(left, axis=1), 0.0)
         if self._weights is None:
             plain = self._solved(matrices, torque, keep, 1.0 / _sizes(torque, keep))
             self._weights = 1.0 / _sizes(plain, keep)
@@ -276,6 +292,17 @@ def chosen(trials: Sequence[Trial], target: float) -> Trial:
     enough = [trial for trial in own if lowest.cutoff <= trial.cutoff <= 1.05 * target] or [lowest]
     equals = [trial for trial in enough if not trial.is_worse_than(first) or trial.is_harmless_beside(lowest)]
     return [trial for trial in equals if _added(trial, lowest) <= THRESHOLDS.added_acceleration][-1]
+
+
+def is_ruled_by_noise(trials: Sequence[Trial]) -> bool:
+    """Whether noise of accelerations is most of what even low cut-off frequencies leave of the torques.
+
+    The lowest then leaves far less than any other does.
+    """
+    lowest = min((trial.cutoff for trial in trials), default=np.inf)
+    least = min((trial.error for trial in trials if trial.cutoff == lowest), default=np.inf)
+    others = [trial.error for trial in trials if trial.cutoff > lowest]
+    return bool(others) and min(others) > THRESHOLDS.ruled_by_noise * least
 
 
 def _added(trial: Trial, lowest: Trial) -> float:

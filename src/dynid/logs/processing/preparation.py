@@ -46,6 +46,7 @@ def prepare(
     *,
     choose: bool = True,
     like: Processing | None = None,
+    known: Array | None = None,
     share: tuple[int, int] = (0, 1),
     progress: Progress = silent,
 ) -> PreparedLog:
@@ -62,6 +63,8 @@ def prepare(
         processing: What to do with the signals; what it leaves open is chosen by what the log shows.
         choose: Whether anything may be chosen; torques without signs do not allow it.
         like: What was done to another log, whose filters are used again where `processing` leaves them open.
+        known: Standard parameters p, shape (parameters,), that are to predict the log, from which none are estimated:
+            where noise rules what they leave of its torques, its cut-off frequency is its own, and may be lower.
         share: Which of how many parts in time of a long log is wanted; a log that is not long is its first part.
         progress: Callback; receives a short description of each step.
 
@@ -76,6 +79,7 @@ def prepare(
     if body is not None:
         stated = stated.but(velocity_threshold=body.thresholds(stated.thresholds))
         free -= OF_SINGLE_AXES | (set() if model.terms else {"velocity_threshold"})
+    known = known if "lowpass" in free else None
     if like is not None:
         again = free & FILTERS
         stated = stated.but(**{key: getattr(like, key) for key in again})
@@ -94,7 +98,7 @@ def prepare(
         if processing.period is not None:
             ready = _of_periods(log, model.robot, drive, stated)
         else:
-            ready = prepared(log, transmission, stated, model, drive.delay, free)
+            ready = prepared(log, transmission, stated, model, drive.delay, free, known)
         if any(term.needs_temperature for term in model.terms):
             ready = _with_temperature(ready, log, model.robot)
         looked_at = ready = replace(ready, temperature=log.mean_temperature)

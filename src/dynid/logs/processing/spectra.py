@@ -42,6 +42,11 @@ class MotionThresholds:
     """Factor over the level of the noise from which the density of a frequency counts as motion. By judgement;
     `tests/logs/test_automatic.py` finds known bandwidths and noise with it."""
 
+    line_over_noise: float = 30.0
+    """The same above the frequency where a position drowns in noise. Densities of noise are the mean of few windows, so
+    that one of some hundreds exceeds four times its level, and there are as many; thirty times none does. Shown by
+    `tests/logs/test_automatic.py`."""
+
 
 THRESHOLDS = MotionThresholds()
 
@@ -120,12 +125,14 @@ def spectra_of(segments: Sequence[Array], rate: float, slides: Sequence[bool] = 
     moves = _moves(longest, np.sqrt(floor * rate / 2), slides)
     if not moves.any():
         return None
-    motion = np.maximum(power - floor, 0.0) * (power > THRESHOLDS.power_over_noise * floor)
-    crossings = [_crossing(frequency, column, level) for column, level in zip(power.T, floor, strict=True)]
+    crossings = np.array([_crossing(frequency, column, level) for column, level in zip(power.T, floor, strict=True)])
+    drowned = frequency[:, None] > crossings
+    over = np.where(drowned, THRESHOLDS.line_over_noise, THRESHOLDS.power_over_noise)
+    motion = np.maximum(power - floor, 0.0) * (power > over * floor)
     return Spectra(
         bandwidth=max(_bandwidth(frequency, column, THRESHOLDS.above_bandwidth) for column in motion.T[moves]),
         core=max(_bandwidth(frequency, column, THRESHOLDS.above_core) for column in motion.T[moves]),
-        crossings=np.array(crossings),
+        crossings=crossings,
         moves=moves,
         noise=np.sqrt(floor * rate / 2),
         frequency=frequency,

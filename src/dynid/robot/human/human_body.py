@@ -154,7 +154,7 @@ def _findings(
 
 
 def _height(value: float) -> float:
-    units = {"centimetres": 1e-2, "millimetres": 1e-3}
+    units = {"centimetres": 1e-2, "millimetres": 1e-3, "feet": 0.3048}
     return _checked("a height", "m", value, THRESHOLDS.least_height, THRESHOLDS.most_height, units)
 
 
@@ -180,6 +180,6 @@ def _checked(what: str, unit: str, value: float, least: float, most: float, unit
         return number
     fits = next((name for name, size in units.items() if least <= number * size <= most), None)
     advice = (
-        f"it looks like {fits}: write {number * units[fits]:.6g}" if fits else f"expected {least:.3g} to {most:.3g}"
+        f"it looks like {fits}: write {number * units[fits]:.4g}" if fits else f"expected {least:.3g} to {most:.3g}"
     )
     raise InvalidRequestError(f"{value!r:.60} {unit} is not {what} of a human body; {advice}")
