@@ -25,7 +25,7 @@ from dynid.estimation import (
     fit_at,
     fit_output_error,
 )
-from dynid.identification.commanded_robot import STEP, CommandedRobot, LawPoint, lowest
+from dynid.identification.commanded_robot import STEP, CommandedRobot, LawPoint, loaded, lowest
 from dynid.identification.friction_starts import friction_starts
 from dynid.logs import Control, LawForm, Log
 from dynid.model import Role
@@ -106,7 +106,8 @@ def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> 
     control = robot.control
     progress("Regression on the torques of the control law")
     known = {k - robot.first: value for k, value in robot.known.items()}
-    rows = [command_rows(log, robot.model, robot.links, known) for log in robot.logs]
+    links = [loaded(robot.links, log, robot.model.robot) for log in robot.logs]
+    rows = [command_rows(log, robot.model, own, known) for log, own in zip(robot.logs, links, strict=True)]
     form = forms_of(control)[0]
     profile = delay_profile(robot, rows, form)
     fit, error = min(profile, key=lambda trial: trial[1])
@@ -347,7 +348,8 @@ def _settled(robot: CommandedRobot, point: LawPoint, log: Log) -> int:
     """
     commands = log.commands
     kp, kd = (gain.mean(axis=0) * point.scales for gain in (commands.kp, commands.kd))
-    inertia = np.abs(np.diag(robot.model.mass_matrices(log.position[:1], point.p)[0]))
+    p = loaded(point.p, log, robot.model.robot)
+    inertia = np.abs(np.diag(robot.model.mass_matrices(log.position[:1], p)[0]))
     slowest = float(np.max(np.maximum(kd, np.sqrt(inertia * kp)) / np.maximum(kp, 1e-9)))
     late = np.searchsorted(log.time, log.time[0] + SETTLED * slowest)
     return int(min(late, START * len(log)))
