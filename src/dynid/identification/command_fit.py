@@ -24,6 +24,8 @@ from dynid.estimation import (
     command_rows,
     fit_at,
     fit_output_error,
+    shares_of_readings,
+    steps_of_readings,
 )
 from dynid.identification.commanded_robot import STEP, CommandedRobot, LawPoint, loaded, lowest
 from dynid.identification.friction_starts import friction_starts
@@ -316,6 +318,7 @@ def _output_error(
 ) -> OutputErrorFit | None:
     unknowns = unknowns_of(robot, start, columns)
     settled = [_settled(robot, start, robot.logs[k]) for k in logs]
+    shares: list[Array | None] = [None] * len(logs)
 
     def simulate(k: int, values: Array, slopes: bool) -> LogErrors | None:
         log, point = robot.logs[logs[k]], at_values(start, columns, values)
@@ -323,14 +326,21 @@ def _output_error(
         if rollout.ended is not None:
             return None
         S = _joined(sensitivities(rollout, columns).position[settled[k] :], columns, point) if slopes else None
-        return LogErrors((log.position - rollout.q)[settled[k] :], S, log.weight)
+        return LogErrors((log.position - rollout.q)[settled[k] :], S, log.weight, shares[k])
+
+    def recount(rms: Array) -> bool:
+        positions = [robot.logs[k].position[first:] for k, first in zip(logs, settled, strict=True)]
+        rounded = rms < np.min([steps_of_readings(position) for position in positions], axis=0)
+        shares[:] = [np.where(rounded, shares_of_readings(position), 1.0) for position in positions]
+        return bool(rounded.any())
 
     def finely(k: int, values: Array, division: int) -> Array | None:
         point = at_values(start, columns, values)
         rollout = robot.roll_out(logs[k], point, step=STEP / division)
         return None if rollout.ended is not None else (robot.logs[logs[k]].position - rollout.q)[settled[k] :]
 
-    return fit_output_error(simulate, len(logs), unknowns, progress, finely if fine else None, iterations)
+    at_last = {"finely": finely, "recount": recount} if fine else {}
+    return fit_output_error(simulate, len(logs), unknowns, progress, iterations=iterations, **at_last)
 
 
 SETTLED = 8.0
