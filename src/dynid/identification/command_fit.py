@@ -98,8 +98,13 @@ class Fitted:
     other_form: OtherForm | None = None
 
 
-def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> Fitted:
+def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None, starts: Sequence[LawPoint] = ()) -> Fitted:
     """Estimate what moves beside the links of a robot under commands.
+
+    Args:
+        robot: The robot and the logs.
+        progress: Callback; receives a short description of each step.
+        starts: Where output error may start besides, such as estimates of a poorer model; only with Stribeck friction.
 
     Raises:
         InvalidRequestError: If rollouts fly off with every delay.
@@ -125,13 +130,13 @@ def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> 
     plain = Fitted(
         robot, regression, regression, fit, RolloutParameters(), None, profile, (first, 0.0), rows[0].every, scales
     )
-    return refined(plain, rows, progress) if control.output_error else plain
+    return refined(plain, rows, progress, starts) if control.output_error else plain
 
 
-def refined(plain: Fitted, rows: Sequence[CommandRows], progress: Progress) -> Fitted:
+def refined(plain: Fitted, rows: Sequence[CommandRows], progress: Progress, starts: Sequence[LawPoint] = ()) -> Fitted:
     """A regression refined by output error; as it is where rollouts fly off."""
     start, robot = time.perf_counter(), plain.robot
-    point, other = _with_better_form(robot, rows, _with_best_speeds(plain, progress), progress)
+    point, other = _with_better_form(robot, rows, _with_best_speeds(plain, progress, starts), progress)
     columns = unknown_columns(robot, bias=_shows_bias(robot, point, progress))
     found = _output_error(robot, point, columns, range(len(robot.logs)), progress, fine=True)
     point = plain.regression if found is None else at_values(point, columns, found.values)
@@ -143,16 +148,27 @@ FIRST_STEPS = 7
 """Most steps of output error from each Stribeck velocity that is tried."""
 
 
-def _with_best_speeds(plain: Fitted, progress: Progress) -> LawPoint:
-    """Where output error starts: at the regression; with Stribeck velocities, where that of one log ends nearest."""
+def _with_best_speeds(plain: Fitted, progress: Progress, starts: Sequence[LawPoint]) -> LawPoint:
+    """Where output error starts: at the regression; with Stribeck velocities, where that of one log ends nearest.
+
+    That log is the one in the middle by what motors give: friction of loaded gears does not show without a load, and
+    under the largest one joints stick and slip at other times than measured, where steps end in local minima. All logs
+    decide what is nearest.
+    """
     robot = plain.robot
+    guesses = friction_starts(robot, plain.regression)
+    if not guesses:
+        return plain.regression
     best, least = plain.regression, math.inf
+    middle = int(np.argsort([np.abs(log.torque).mean() for log in robot.logs])[len(robot.logs) // 2])
     columns = replace(unknown_columns(robot, bias=False), delay=False)
-    for start in friction_starts(robot, plain.regression):
+    for start in (*guesses, *starts):
         progress("Stribeck velocities to start from")
-        fitted = _output_error(robot, start, columns, [0], lambda _: None, iterations=FIRST_STEPS)
-        if fitted is not None and fitted.rmse < least:
-            best, least = at_values(start, columns, fitted.values), fitted.rmse
+        fitted = _output_error(robot, start, columns, [middle], lambda _: None, iterations=FIRST_STEPS)
+        point = None if fitted is None else at_values(start, columns, fitted.values)
+        error = math.inf if point is None else robot.rmse(point)
+        if point is not None and error < least:
+            best, least = point, error
     return best
 
 
