@@ -16,7 +16,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from dynid import DynamicModel, Log, Robot, load_robot
+from dynid import DynamicModel, Load, Log, Robot, load_robot
 from dynid.arrays import Array
 from dynid.logs import Servo
 
@@ -136,7 +136,7 @@ def _budget(p, v, motor, outer):
 def _moved(time, command, q0, gains, p, body, step):
     kp, kd, limit, emf = gains
     inertia, weight, offset = body[0] + body[1], body[2], body[3]
-    q, v, u = q0, 0.0, 0.0
+    q, v, a, u = q0, 0.0, 0.0, 0.0
     qs, vs, us = np.empty(len(time)), np.empty(len(time)), np.empty(len(time))
     for k in range(len(time)):
         qs[k], vs[k] = q, v
@@ -146,17 +146,18 @@ def _moved(time, command, q0, gains, p, body, step):
         count = max(1, round((time[k + 1] - time[k]) / step))
         h = (time[k + 1] - time[k]) / count
         for _ in range(count):
-            u = min(max(kp * (command[k] - q) - kd * v, -limit), limit) - emf * v
-            outer = -weight * math.sin(q)
-            most = _budget(p, v, u, outer)
-            net = u + outer - offset - p[11] * v
+            q_half, v_half = q + 0.5 * h * v, v + 0.5 * h * a
+            u = min(max(kp * (command[k] - q_half) - kd * v_half, -limit), limit) - emf * v_half
+            outer = -weight * math.sin(q_half)
+            most = _budget(p, v_half, u, outer)
+            net = u + outer - offset - p[11] * v_half
             stop = inertia / h * v + net
             friction = min(abs(stop), most)
             a = (net - math.copysign(friction, stop)) / inertia
             q += h * v + 0.5 * h * h * a
             v += h * a
             if friction < most:
-                v = 0.0
+                v = a = 0.0
     return qs, vs, us
 
 
@@ -222,11 +223,17 @@ def servo_log(
     seconds: float = 30.0,
     rate: float = 100.0,
     motion: Callable[[int, float, float], tuple[Array, Array]] = swings,
+    added: float = 0.0,
 ) -> Log:
-    """A log of a servo on a pendulum: positions in counts of its encoder (exact for zero), and its commands."""
+    """A log of a servo on a pendulum: positions in counts of its encoder (exact for zero), and its commands.
+
+    With a mass that is added to the weight [kg], the log carries that as a load.
+    """
     time, command = motion(seed, seconds, rate)
-    q, _, _ = truth.move(time, command)
+    q, _, _ = replace(truth, mass=truth.mass + added).move(time, command)
     quantum = 2.0 * np.pi / max(counts, 1)
     shown = quantum * np.round(q / quantum) if counts else q
     law = truth.servo.law(1)
-    return Log(time=time, position=shown, position_command=command, name=f"{motion.__name__} {seed}", **law)
+    load = Load.of_numbers(added, (0.0, 0.0, -truth.length)) if added else None
+    name = f"{motion.__name__} {seed}"
+    return Log(time=time, position=shown, position_command=command, name=name, load=load, **law)

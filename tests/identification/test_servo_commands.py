@@ -111,3 +111,29 @@ def test_simulators_get_back_emf_as_damping(result: Result) -> None:
     assert joint.viscous.value == pytest.approx(0.75 + values(result)["fv1"])
     assert (joint.kp.value, joint.effort_limit.value) == pytest.approx((30.0, 5.7))
     np.testing.assert_allclose(values(result)["fv1"], 0.03, rtol=0.05)
+
+
+def test_rollouts_carry_the_load_of_each_log(logs: list[dynid.Log]) -> None:
+    heavy = [servo_log(TRUTH, seed, seconds=15.0, added=0.5) for seed in (3, 4)]
+    result = dynid.identify(TRUTH.robot, [logs[0], heavy[0]], control=LAW)
+    found = values(result)
+    assert found["Ia1"] == pytest.approx(0.012, rel=0.02)
+    assert found["fs1"] == pytest.approx(0.08, rel=0.05)
+    for log in (logs[1], heavy[1]):
+        seen = result.validate(log).rollout
+        assert seen is not None
+        assert seen.rmse < 6e-4
+    unsaid = result.validate(replace(heavy[1], load=None)).rollout
+    assert unsaid is not None
+    assert unsaid.rmse > 5e-3
+    with pytest.raises(dynid.DynidError, match="'weight', which is not known"):
+        dynid.identify(TRUTH.robot, replace(heavy[0], load="weight"), control=LAW)
+
+
+def test_experiments_state_the_load_of_a_log_with_commands(tmp_path: Path) -> None:
+    (tmp_path / "pendulum.urdf").write_text(TRUTH.urdf, encoding="utf-8")
+    servo_log(TRUTH, 3, seconds=15.0, added=0.5).to_frame().write_csv(tmp_path / "log.csv")
+    load = '[[load]]\nname = "weight"\nmass = 0.5\ncenter_of_mass = [0.0, 0.0, -0.15]\n'
+    text = EXPERIMENT.format(more="", stall=6.0).replace("[control]", f'load = "weight"\n{load}[control]')
+    (tmp_path / "servo.toml").write_text(text, encoding="utf-8")
+    assert values(dynid.identify(tmp_path / "servo.toml"))["fs1"] == pytest.approx(0.08, rel=0.05)

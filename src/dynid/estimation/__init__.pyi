@@ -34,6 +34,7 @@ from .nonlinear.nonlinear_fit import NonlinearFit
 from .output_error.block_covariance import LogErrors, Unknowns
 from .output_error.command_regression import CommandFit, CommandRows, command_rows, fit_at
 from .output_error.gauss_newton import OutputErrorFit, confounded_pairs, fit_output_error
+from .output_error.repeated_readings import shares_of_readings, steps_of_readings
 from .physical.gain_links import PhysicalGains, physical_gains
 from .physical.parameter_covariances import parameter_covariances
 from .physical.physical_links import physics_of
@@ -131,4 +132,6 @@ __all__ = [
     "reduce_logs",
     "replayed",
     "require_gain",
+    "shares_of_readings",
+    "steps_of_readings",
 ]

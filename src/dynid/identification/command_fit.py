@@ -24,8 +24,10 @@ from dynid.estimation import (
     command_rows,
     fit_at,
     fit_output_error,
+    shares_of_readings,
+    steps_of_readings,
 )
-from dynid.identification.commanded_robot import STEP, CommandedRobot, LawPoint, lowest
+from dynid.identification.commanded_robot import STEP, CommandedRobot, LawPoint, loaded, lowest
 from dynid.identification.friction_starts import friction_starts
 from dynid.logs import Control, LawForm, Log
 from dynid.model import Role
@@ -96,8 +98,13 @@ class Fitted:
     other_form: OtherForm | None = None
 
 
-def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> Fitted:
+def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None, starts: Sequence[LawPoint] = ()) -> Fitted:
     """Estimate what moves beside the links of a robot under commands.
+
+    Args:
+        robot: The robot and the logs.
+        progress: Callback; receives a short description of each step.
+        starts: Where output error may start besides, such as estimates of a poorer model; only with Stribeck friction.
 
     Raises:
         InvalidRequestError: If rollouts fly off with every delay.
@@ -106,7 +113,8 @@ def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> 
     control = robot.control
     progress("Regression on the torques of the control law")
     known = {k - robot.first: value for k, value in robot.known.items()}
-    rows = [command_rows(log, robot.model, robot.links, known) for log in robot.logs]
+    links = [loaded(robot.links, log, robot.model.robot) for log in robot.logs]
+    rows = [command_rows(log, robot.model, own, known) for log, own in zip(robot.logs, links, strict=True)]
     form = forms_of(control)[0]
     profile = delay_profile(robot, rows, form)
     fit, error = min(profile, key=lambda trial: trial[1])
@@ -122,13 +130,13 @@ def fit_commands(robot: CommandedRobot, progress: Progress = lambda _: None) -> 
     plain = Fitted(
         robot, regression, regression, fit, RolloutParameters(), None, profile, (first, 0.0), rows[0].every, scales
     )
-    return refined(plain, rows, progress) if control.output_error else plain
+    return refined(plain, rows, progress, starts) if control.output_error else plain
 
 
-def refined(plain: Fitted, rows: Sequence[CommandRows], progress: Progress) -> Fitted:
+def refined(plain: Fitted, rows: Sequence[CommandRows], progress: Progress, starts: Sequence[LawPoint] = ()) -> Fitted:
     """A regression refined by output error; as it is where rollouts fly off."""
     start, robot = time.perf_counter(), plain.robot
-    point, other = _with_better_form(robot, rows, _with_best_speeds(plain, progress), progress)
+    point, other = _with_better_form(robot, rows, _with_best_speeds(plain, progress, starts), progress)
     columns = unknown_columns(robot, bias=_shows_bias(robot, point, progress))
     found = _output_error(robot, point, columns, range(len(robot.logs)), progress, fine=True)
     point = plain.regression if found is None else at_values(point, columns, found.values)
@@ -140,16 +148,27 @@ FIRST_STEPS = 7
 """Most steps of output error from each Stribeck velocity that is tried."""
 
 
-def _with_best_speeds(plain: Fitted, progress: Progress) -> LawPoint:
-    """Where output error starts: at the regression; with Stribeck velocities, where that of one log ends nearest."""
+def _with_best_speeds(plain: Fitted, progress: Progress, starts: Sequence[LawPoint]) -> LawPoint:
+    """Where output error starts: at the regression; with Stribeck velocities, where that of one log ends nearest.
+
+    That log is the one in the middle by what motors give: friction of loaded gears does not show without a load, and
+    under the largest one joints stick and slip at other times than measured, where steps end in local minima. All logs
+    decide what is nearest.
+    """
     robot = plain.robot
+    guesses = friction_starts(robot, plain.regression)
+    if not guesses:
+        return plain.regression
     best, least = plain.regression, math.inf
+    middle = int(np.argsort([np.abs(log.torque).mean() for log in robot.logs])[len(robot.logs) // 2])
     columns = replace(unknown_columns(robot, bias=False), delay=False)
-    for start in friction_starts(robot, plain.regression):
+    for start in (*guesses, *starts):
         progress("Stribeck velocities to start from")
-        fitted = _output_error(robot, start, columns, [0], lambda _: None, iterations=FIRST_STEPS)
-        if fitted is not None and fitted.rmse < least:
-            best, least = at_values(start, columns, fitted.values), fitted.rmse
+        fitted = _output_error(robot, start, columns, [middle], lambda _: None, iterations=FIRST_STEPS)
+        point = None if fitted is None else at_values(start, columns, fitted.values)
+        error = math.inf if point is None else robot.rmse(point)
+        if point is not None and error < least:
+            best, least = point, error
     return best
 
 
@@ -315,6 +334,7 @@ def _output_error(
 ) -> OutputErrorFit | None:
     unknowns = unknowns_of(robot, start, columns)
     settled = [_settled(robot, start, robot.logs[k]) for k in logs]
+    shares: list[Array | None] = [None] * len(logs)
 
     def simulate(k: int, values: Array, slopes: bool) -> LogErrors | None:
         log, point = robot.logs[logs[k]], at_values(start, columns, values)
@@ -322,14 +342,21 @@ def _output_error(
         if rollout.ended is not None:
             return None
         S = _joined(sensitivities(rollout, columns).position[settled[k] :], columns, point) if slopes else None
-        return LogErrors((log.position - rollout.q)[settled[k] :], S, log.weight)
+        return LogErrors((log.position - rollout.q)[settled[k] :], S, log.weight, shares[k])
+
+    def recount(rms: Array) -> bool:
+        positions = [robot.logs[k].position[first:] for k, first in zip(logs, settled, strict=True)]
+        rounded = rms < np.min([steps_of_readings(position) for position in positions], axis=0)
+        shares[:] = [np.where(rounded, shares_of_readings(position), 1.0) for position in positions]
+        return bool(rounded.any())
 
     def finely(k: int, values: Array, division: int) -> Array | None:
         point = at_values(start, columns, values)
         rollout = robot.roll_out(logs[k], point, step=STEP / division)
         return None if rollout.ended is not None else (robot.logs[logs[k]].position - rollout.q)[settled[k] :]
 
-    return fit_output_error(simulate, len(logs), unknowns, progress, finely if fine else None, iterations)
+    at_last = {"finely": finely, "recount": recount} if fine else {}
+    return fit_output_error(simulate, len(logs), unknowns, progress, iterations=iterations, **at_last)
 
 
 SETTLED = 8.0
@@ -347,7 +374,8 @@ def _settled(robot: CommandedRobot, point: LawPoint, log: Log) -> int:
     """
     commands = log.commands
     kp, kd = (gain.mean(axis=0) * point.scales for gain in (commands.kp, commands.kd))
-    inertia = np.abs(np.diag(robot.model.mass_matrices(log.position[:1], point.p)[0]))
+    p = loaded(point.p, log, robot.model.robot)
+    inertia = np.abs(np.diag(robot.model.mass_matrices(log.position[:1], p)[0]))
     slowest = float(np.max(np.maximum(kd, np.sqrt(inertia * kp)) / np.maximum(kp, 1e-9)))
     late = np.searchsorted(log.time, log.time[0] + SETTLED * slowest)
     return int(min(late, START * len(log)))

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dynid.arrays import Array
+from dynid.errors import InvalidRequestError
 from dynid.estimation import CommandFit
 from dynid.logs import Control, LawForm, Log
 from dynid.model import DynamicModel, Role, Sign
+from dynid.robot import Robot, with_carried
 from dynid.simulation import ControlInput, Rollout, SimulatedRobot, roll_out
 
 STEP = 2.5e-3
@@ -155,10 +157,24 @@ def rolled_out(
         steps_kept: Whether to keep the steps for sensitivities.
         step: Longest step of the integrator [s].
     """
-    robot = SimulatedRobot.of(at_speeds(model, point), point.p)
+    robot = SimulatedRobot.of(at_speeds(model, point), loaded(point.p, log, model.robot))
     v0 = first_velocity(log)
     options = {"delay": point.delay, "bias": point.bias, "step": step}
     return roll_out(robot, control, log.position[0], v0, **options, steps_kept=steps_kept)
+
+
+def loaded(parameters: Array, log: Log, robot: Robot) -> Array:
+    """Standard parameters, links first, with the load that a log carries.
+
+    Raises:
+        InvalidRequestError: If the load is not known.
+    """
+    if isinstance(log.load, str):
+        raise InvalidRequestError(
+            f"a log with commands carries the load '{log.load}', which is not known: state its mass and "
+            "center_of_mass, or leave the log out"
+        )
+    return with_carried(parameters, log.load, robot)
 
 
 def at_speeds(model: DynamicModel, point: LawPoint) -> DynamicModel:

@@ -11,8 +11,10 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
+from dynid.estimation import shares_of_readings
 from dynid.identification.command_fit import Fitted, fit_commands
-from dynid.identification.commanded_robot import CommandedRobot
+from dynid.identification.commanded_robot import CommandedRobot, LawPoint
+from dynid.identification.friction_starts import LEAST, SPEEDS
 from dynid.identification.law_logs import stretches_of_log
 from dynid.logs import Control, Log
 from dynid.model import DynamicModel, matching, split_known
@@ -29,17 +31,27 @@ FRICTION_MODELS: Mapping[str, tuple[str, ...]] = {
 }
 """Friction models by their usual names, in the order of their parameters."""
 
+CONTAINED: Mapping[str, tuple[str, ...]] = {"M4": ("M2", "M3"), "M5": ("M4",), "M6": ("M5",)}
+"""Poorer models whose estimates are a place to start from: with parameters zero or equal, a model is one of them."""
+
+SIDES: Mapping[str, tuple[str, str]] = {"kl": ("km", "ke"), "kls": ("kms", "kes")}
+"""Gains of M5 that are equal in M4, by that one's name."""
+
 
 @dataclass(frozen=True)
 class FrictionChoiceThresholds:
     """Which friction model is taken. Calibrated by `python -m benchmarks.servo_friction`."""
 
-    standard_errors: float = 2.0
-    """Standard errors of the mean difference of squared errors in blocks of time by which a richer model must be better
-    than a poorer one."""
+    standard_errors: float = 2.5
+    """Standard errors of the mean logarithm of the ratio of squared errors in blocks of time by which a richer model
+    must be better than a poorer one. Differences themselves are large in a few blocks only, which hides the others."""
 
     worth: float = 0.01
-    """Share of the squared error by which it must be better, besides. By judgement."""
+    """Share of the squared error by which it must be better, besides, both in all and in the mean logarithm. By
+    judgement."""
+
+    least: float = 1e-12
+    """Squared error of a block, in those of the best model, below which it is rounding. By judgement."""
 
     block: float = 1.0
     """Length of the blocks [s]. By judgement."""
@@ -119,7 +131,7 @@ def compare_friction(
     """Fit friction models to logs with commands, and choose by rollouts of other logs.
 
     Armature and offset are estimated beside each. A richer model is taken where its rollouts of the held-out logs are
-    clearly nearer: by two standard errors of the mean difference in blocks of time.
+    clearly nearer: by 2.5 standard errors of the mean logarithm of the ratio of squared errors in blocks of time.
 
     Args:
         robot: The robot; its links are known.
@@ -147,23 +159,47 @@ def compare_friction(
         speeds, values = split_known(model, known or {})
         own = {model.names.index(one): x for key, x in values.items() for one in matching([key], model.names)}
         commanded = CommandedRobot(model.at_nonlinear(speeds), robot.parameters, own, train, law, frozenset(speeds))
-        fitted = fit_commands(commanded)
+        poorer = [fits[one][0] for one in CONTAINED.get(name, ()) if one in fits]
+        starts = [_carried_over(one.robot.model, one.point, commanded) for one in poorer]
+        fitted = fit_commands(commanded, starts=starts)
         fits[name] = fitted, _block_errors(fitted, validate)
     best = np.min([errors.mean(axis=0) for _, errors in fits.values()], axis=0)
     trials = tuple(_trial(name, fitted, errors, best) for name, (fitted, errors) in fits.items())
     return FrictionComparison(trials, _chosen(trials))
 
 
+def _carried_over(poorer: DynamicModel, point: LawPoint, richer: CommandedRobot) -> LawPoint:
+    """The estimate of a poorer model as a point of a richer one; squares of loads start where they can grow or fall."""
+    values = dict(zip(poorer.names, point.p.tolist(), strict=True))
+    for name, value in list(values.items()):
+        symbol = name.rstrip("0123456789")
+        values |= {f"{side}{name.removeprefix(symbol)}": value for side in SIDES.get(symbol, ())}
+    typical = float(np.mean([np.abs(log.torque).mean() for log in richer.logs]))
+    squares = {name for name in richer.model.names if name.rstrip("0123456789") in ("qm", "qe")}
+    p = np.array([values.get(name, LEAST / typical if name in squares else 0.0) for name in richer.model.names])
+    p[[*richer.known]] = [*richer.known.values()]
+    own = () if point.speeds is None else point.speeds
+    speeds = dict(zip([one.name for one in poorer.nonlinear], own, strict=True))
+    known = richer.known_speeds
+    found = [one.value if one.name in known else speeds.get(one.name, SPEEDS[0]) for one in richer.model.nonlinear]
+    return replace(point, p=p, speeds=np.array(found))
+
+
 def _block_errors(fitted: Fitted, logs: Sequence[Log]) -> Array:
-    """Mean squares of errors of rollouts [rad^2 or m^2], shape (blocks, joints); infinite where they fly off."""
+    """Mean squares of errors of rollouts [rad^2 or m^2], shape (blocks, joints); infinite where they fly off.
+
+    Readings that repeat count as one, as in the fits.
+    """
     found = []
     robot = replace(fitted.robot, logs=tuple(part for log in logs for part in stretches_of_log(log)), _inputs={})
     for k, log in enumerate(robot.logs):
         rollout = robot.roll_out(k, fitted.point, step=FINE_STEP)
         errors = (log.position - rollout.q) ** 2 if rollout.ended is None else np.full(log.position.shape, np.inf)
         count = max(1, int((log.time[-1] - log.time[0]) / THRESHOLDS.block))
-        found += [part.mean(axis=0) for part in np.array_split(errors, count)]
-    return np.array(found)
+        shares = shares_of_readings(log.position)
+        sums = (np.array([part.sum(axis=0) for part in np.array_split(x, count)]) for x in (errors * shares, shares))
+        found.append(np.divide(*sums))
+    return np.concatenate(found)
 
 
 FINE_STEP = 1e-3
@@ -195,7 +231,8 @@ def _is_clearly_better(richer: FrictionTrial, poorer: FrictionTrial) -> bool:
         return False
     if not np.isfinite(poorer.blocks).all():
         return True
-    less = poorer.blocks - richer.blocks
-    error = float(np.std(less, ddof=1)) / math.sqrt(len(less)) if len(less) > 1 else math.inf
-    gain = float(less.mean())
-    return gain > THRESHOLDS.standard_errors * error and gain > THRESHOLDS.worth * float(poorer.blocks.mean())
+    before, after = (np.maximum(trial.blocks, THRESHOLDS.least) for trial in (poorer, richer))
+    gains = np.log(before / after)
+    error = float(np.std(gains, ddof=1)) / math.sqrt(len(gains)) if len(gains) > 1 else math.inf
+    gain, share = float(gains.mean()), 1.0 - float(after.mean() / before.mean())
+    return gain > max(THRESHOLDS.standard_errors * error, THRESHOLDS.worth) and share > THRESHOLDS.worth

@@ -21,7 +21,7 @@ from dynid.logs import Log, PreparedLog, prepare
 from dynid.logs.processing.signals import can_be_decimated
 from dynid.machine import single_threaded_blas
 from dynid.model import Observed, Segment, TorqueRows
-from dynid.robot import SIZE, Load, Robot
+from dynid.robot import with_carried
 
 Progress = Callable[[str], None]
 
@@ -112,17 +112,6 @@ def unused_logs(
             signals = LoggedSignals.of(log, result.robot, task.drive)
             whole = ModelStretch(0.0, np.inf, with_carried(p, log.load, result.robot))
             yield ObservedLog(name, signals, (whole,), used)
-
-
-def with_carried(parameters: Array, load: Load | str | None, robot: Robot) -> Array:
-    """Standard parameters with a load that is known; one that is not known shows as an external torque."""
-    if not isinstance(load, Load):
-        return parameters
-    link, own = load.of_link(robot)
-    first = SIZE * robot.solid_links.index(link)
-    found = parameters.copy()
-    found[first : first + SIZE] += own
-    return found
 
 
 HELD_OUT_STRETCHES = 10

@@ -143,7 +143,7 @@ class Task:
         """Refuse logs without torques, and those whose loads cannot be taken out of their torques.
 
         Raises:
-            InvalidRequestError: If torques have no signs, are those of a control law, or there are none.
+            InvalidRequestError: If torques have no signs, or there are none.
         """
         for log in self.logs:
             if log.wrench is not None and (not log.torque.any() if isinstance(log, Log) else log.torque is None):
@@ -153,11 +153,10 @@ class Task:
                 )
         if all((log.load if isinstance(log, Log) else log.carried) is None for log in self.logs):
             return
-        without = "logs have commands instead of torques" if self.is_commanded else "torques have no signs"
-        if self.is_commanded or self.torque == "magnitude":
+        if self.torque == "magnitude":
             raise InvalidRequestError(
-                f"a log carries a load, and it cannot be taken out where {without}; add the load to the robot file "
-                "instead (dynid load ROBOT --mass ... --out FILE), and leave it out of the log"
+                "a log carries a load, and it cannot be taken out where torques have no signs; add the load to the "
+                "robot file instead (dynid load ROBOT --mass ... --out FILE), and leave it out of the log"
             )
 
     def require_rows(self) -> None:

@@ -18,11 +18,11 @@ from dynid.estimation import Replay, Segment, replayed
 from dynid.excitation import Trajectory
 from dynid.identification.held_out_logs import UnseenLog, unseen_logs
 from dynid.identification.log_reading import name_of
-from dynid.identification.observed_logs import ObservedLog, held_out_stretches, with_carried
+from dynid.identification.observed_logs import ObservedLog, held_out_stretches
 from dynid.identification.result import Result
 from dynid.logs import Log
 from dynid.model import loaded
-from dynid.robot import Load
+from dynid.robot import Load, with_carried
 
 Progress = Callable[[str], None]
 

@@ -12,7 +12,7 @@ from .human.human_body import human
 from .inertia import INERTIA_BASIS, SIZE, skew
 from .joints import CHANNELS, LARGEST_NUMBER, JointDynamics, JointKind, Limits, neutral, rotation_about
 from .loading import as_robot, load_robot
-from .loads import Load, place_of_body, with_load, without_load
+from .loads import Load, place_of_body, with_carried, with_load, without_load
 from .motors import Motor, matrix_of, with_matrix, with_motors
 from .moved_frames import with_places
 from .robot import WORLD, Joint, Link, Robot
@@ -58,6 +58,7 @@ __all__ = [
     "skew",
     "srdf_file",
     "triangles",
+    "with_carried",
     "with_load",
     "with_matrix",
     "with_motors",

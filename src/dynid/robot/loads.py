@@ -106,6 +106,17 @@ def place_of_body(robot: Robot, body: str | None = None) -> tuple[int, Array]:
     raise UnknownNameError("body", name, [each.name for link in robot.links for each in link.bodies])
 
 
+def with_carried(parameters: Array, load: Load | str | None, robot: Robot) -> Array:
+    """Standard parameters, links first, with a load that is known; as they are with one that has only a name."""
+    if not isinstance(load, Load):
+        return parameters
+    link, own = load.of_link(robot)
+    first = inertia.SIZE * robot.solid_links.index(link)
+    found = parameters.copy()
+    found[first : first + inertia.SIZE] += own
+    return found
+
+
 def with_load(robot: Robot, load: Load) -> Robot:
     """The robot with a load fastened to it: its parameters are added to those of its body.
 

@@ -65,11 +65,18 @@ class LogErrors:
         errors: Measured less simulated positions [rad or m], shape (samples, joints).
         slopes: Derivatives of simulated positions, shape (samples, joints, unknowns); None where not asked for.
         weight: Weight of the log.
+        shares: What each sample is of a reading that repeats, shape (samples, joints); all are new when None.
     """
 
     errors: Array
     slopes: Array | None
     weight: float = 1.0
+    shares: Array | None = None
+
+    @property
+    def counted(self) -> Array:
+        """Errors as much as they count, shape (samples, joints)."""
+        return self.errors if self.shares is None else self.errors * np.sqrt(self.shares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +112,10 @@ def _score(one: LogErrors, weights: Array) -> LogScore:
     assert J is not None  # it was asked for
     samples, joints, size = J.shape
     root = one.weight * np.sqrt(weights)
-    flat, error = (J * root[:, None]).reshape(samples * joints, size), (one.errors * root).ravel()
-    length = max(1, min(samples // BLOCKS.blocks, max(_block(one.errors), samples // BLOCKS.most_blocks)))
+    if one.shares is not None:
+        J = J * np.sqrt(one.shares)[..., None]
+    flat, error = (J * root[:, None]).reshape(samples * joints, size), (one.counted * root).ravel()
+    length = max(1, min(samples // BLOCKS.blocks, max(_block(one.counted), samples // BLOCKS.most_blocks)))
     edges = joints * np.linspace(0, samples, max(1, samples // length) + 1).astype(int)
     parts = [slice(start, stop) for start, stop in pairwise(edges)]
     normals = np.array([flat[part].T @ flat[part] for part in parts])

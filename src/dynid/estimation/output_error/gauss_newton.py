@@ -64,6 +64,11 @@ Finely = Callable[[int, Array, int], Array | None]
 that are divided by a number; None where it flies off."""
 
 
+Recount = Callable[[Array], bool]
+"""Counts readings that repeat as one from now on, by the errors of joints after the fit [rad or m], shape (joints,);
+whether that changes anything."""
+
+
 @dataclass(frozen=True, eq=False)
 class OutputErrorFit:
     """Parameters by output error.
@@ -185,6 +190,7 @@ def fit_output_error(
     progress: Callable[[str], None] = lambda _: None,
     finely: Finely | None = None,
     iterations: int = SETTINGS.iterations,
+    recount: Recount | None = None,
 ) -> OutputErrorFit | None:
     """Estimate by output error; None where the first rollouts fly off.
 
@@ -194,14 +200,37 @@ def fit_output_error(
         unknowns: What is estimated.
         progress: Callback; receives a short description of each step.
         finely: Rolls out a log in finer steps, without slopes: the last steps then use its errors.
-        iterations: Most steps.
+        iterations: Most steps; as many again where readings are recounted.
+        recount: Counts readings that repeat as one, once steps no longer improve.
     """
     theta = np.clip(unknowns.values, unknowns.lower, unknowns.upper)
     found = _rolled(simulate, logs, theta, slopes=True)
     if found is None:
         return None
-    before, weights = _rms(found), _weights(found)
-    converged, iteration = False, 0
+    before = _rms(found)
+    theta, found, iteration, converged = _stepped(simulate, logs, unknowns, theta, found, iterations, progress)
+    if recount is not None and recount(_rms(found)):
+        again = _rolled(simulate, logs, theta, slopes=True)
+        assert again is not None  # the same rollouts, which count otherwise
+        theta, found, more, converged = _stepped(simulate, logs, unknowns, theta, again, iterations, progress)
+        iteration += more
+    if finely is not None:
+        progress("Output error: steps of the integrator are refined")
+    theta, found = _refined(finely, found, unknowns, theta, _weights(found))
+    return _finished(unknowns, theta, found, _weights(found), before, iteration, converged)
+
+
+def _stepped(
+    simulate: Simulate,
+    logs: int,
+    unknowns: Unknowns,
+    theta: Array,
+    found: list[LogErrors],
+    iterations: int,
+    progress: Callable[[str], None],
+) -> tuple[Array, list[LogErrors], int, bool]:
+    """Gauss-Newton steps: parameters, their rollouts, the number of steps, and whether they no longer improved."""
+    weights, converged, iteration = _weights(found), False, 0
     for iteration in range(1, iterations + 1):
         cost, rms = _cost(found, weights), math.sqrt(float(np.mean(_rms(found) ** 2)))
         progress(f"Output error, step {iteration}: {1e3 * rms:.3g} mrad")
@@ -220,10 +249,7 @@ def fit_output_error(
         if gain < SETTINGS.gain or small:
             converged = True
             break
-    if finely is not None:
-        progress("Output error: steps of the integrator are refined")
-    theta, found = _refined(finely, found, unknowns, theta, weights)
-    return _finished(unknowns, theta, found, _weights(found), before, iteration, converged)
+    return theta, found, iteration, converged
 
 
 def _refined(
@@ -286,12 +312,14 @@ def _rms(found: Sequence[LogErrors]) -> Array:
 
 def _weights(found: Sequence[LogErrors]) -> Array:
     """One over the mean square of each joint's errors; none is taken for more exact than a thousandth of the worst."""
-    rms = _rms(found)
+    squares = np.sum([(one.counted**2).sum(axis=0) for one in found], axis=0)
+    counts = np.sum([len(one.errors) if one.shares is None else one.shares.sum(axis=0) for one in found], axis=0)
+    rms = np.sqrt(squares / counts)
     return 1.0 / np.maximum(rms, max(1e-3 * float(rms.max()), 1e-12)) ** 2
 
 
 def _cost(found: Sequence[LogErrors], weights: Array) -> float:
-    return float(sum(one.weight**2 * (one.errors**2 @ weights).sum() for one in found))
+    return float(sum(one.weight**2 * (one.counted**2 @ weights).sum() for one in found))
 
 
 def _step(scores: Sequence[LogScore], unknowns: Unknowns, theta: Array) -> tuple[Array, Array]:
