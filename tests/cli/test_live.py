@@ -407,7 +407,7 @@ def test_recordings_of_bodies_are_read_with_the_experiment_of_the_documentation(
     assert np.array_equal(log.position, q)
     assert log.base_pose is not None
     assert np.array_equal(log.base_pose[7], pose)
-    contact = (log.contacts or ())[0]
+    contact = next(iter(log.contacts or ()))
     assert contact.body == "left_sole"
     assert contact.wrench is not None
     assert np.array_equal(contact.wrench[9], wrench)

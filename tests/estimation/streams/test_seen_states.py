@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynid.estimation.streams.seen_states import COMBINED, MOST, STEP, SeenStates
+from dynid.estimation.streams.seen_states import COMBINED, MOST_STATES, STEP, SeenStates
 from dynid.robot import load_robot
 
 
@@ -28,9 +28,9 @@ def test_joints_have_states_of_different_moments_whatever_blocks_they_came_in() 
 
 
 def test_they_are_bounded_and_none_without_samples() -> None:
-    many = seen(1000, seconds=10.0 * MOST * STEP, rate=4.0)
-    assert MOST // 4 < len(many._kept) <= MOST
-    assert many.combined()[0][:, 0].max() > 9.0 * MOST * STEP
+    many = seen(1000, seconds=10.0 * MOST_STATES * STEP, rate=4.0)
+    assert MOST_STATES // 4 < len(many._kept) <= MOST_STATES
+    assert many.combined()[0][:, 0].max() > 9.0 * MOST_STATES * STEP
     many.clear()
     assert len(many.combined()[0]) == 0
 

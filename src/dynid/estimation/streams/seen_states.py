@@ -10,7 +10,7 @@ from dynid.robot import Robot
 STEP = 0.5
 """Time [s] between states that are kept, at first."""
 
-MOST = 256
+MOST_STATES = 256
 """States that are kept: every other one is dropped when there are more."""
 
 COMBINED = 128
@@ -44,7 +44,7 @@ class SeenStates:
         while len(seconds) and seconds[-1] >= self._due:
             k = int(np.searchsorted(seconds, self._due))
             self._kept.append((q[k].copy(), v[k].copy()))
-            if len(self._kept) > MOST:
+            if len(self._kept) > MOST_STATES:
                 self._kept = self._kept[::2]
                 self._step *= 2.0
             self._due = float(seconds[k]) + self._step

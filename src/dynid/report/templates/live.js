@@ -185,7 +185,7 @@
 
   // ---- Numbers
   const short = (x) => x === null || x === undefined ? "–" : x >= 1e5 ? x.toExponential(1).replace("e+", "e") : x >= 100 ? Math.round(x).toString() : x.toPrecision(3);
-  const percent = (x) => x >= 10 ? Math.round(x).toString() : x.toPrecision(2);
+  const percent = (x) => x >= 10 ? Math.round(x).toString() : x >= 0.1 || x === 0 ? x.toPrecision(2) : "<0.1"; // fits its column
   const set = (id, text) => { const e = find(id); if (e.textContent !== text) e.textContent = text; };
   function bars(id, names, coloured) {
     return names.map((name) => {
