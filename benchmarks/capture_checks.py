@@ -22,8 +22,8 @@ from dynid import Capture, Robot, human
 from dynid.findings import Finding
 from dynid.logs.captures import of_robot
 from dynid.logs.captures.capture_reading import mended_capture
-from dynid.logs.captures.exchanged_sides import other_side
 from dynid.logs.captures.capture_units import length_unit
+from dynid.logs.captures.exchanged_sides import other_side
 
 LENGTHS = ("thigh", "shank", "upper_arm", "forearm", "torso", "foot", "pelvis", "head")
 
