@@ -113,3 +113,8 @@ def test_a_warning_is_one_line_whatever_joints_are_called(found: Excitation) -> 
         assert not any(line.strip().startswith("movej([0]") for line in text.splitlines())
         assert all(line.count('"') == 4 for line in text.splitlines() if line.startswith("  popup("))
         assert len(text.splitlines()) <= len(plain.splitlines()) + 3
+
+
+def test_values_are_not_taken_for_factors_of_logs() -> None:
+    with pytest.raises(DynidError, match="as known_values="):
+        excite("builtin:two_link", known={"fs*": 0.1}, **LIMITS)  # type: ignore[arg-type]

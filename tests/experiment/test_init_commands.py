@@ -127,6 +127,12 @@ def test_gains_that_no_column_holds_are_needed_and_have_a_place(tmp_path: Path) 
     filled = made.text.replace("# kp = 20.0", "kp = 20.0").replace("# kd = 0.5", "kd = 0.5")
     (tmp_path / "filled.toml").write_text(filled)
     assert read_experiment(tmp_path / "filled.toml").control.kp == 20.0
+    servo = made.text[made.text.index("# [control.servo]") : made.text.index("[[log]]")]
+    lines = [line.removeprefix("# ") for line in servo.splitlines()]
+    (tmp_path / "servo.toml").write_text(made.text.replace(servo, "\n".join(lines) + "\n"))
+    stated = read_experiment(tmp_path / "servo.toml").control.servo
+    assert stated is not None
+    assert stated.firmware == "feetech_sts"
 
 
 def test_one_gain_for_all_joints_is_written_as_a_number(tmp_path: Path) -> None:

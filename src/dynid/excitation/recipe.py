@@ -97,6 +97,10 @@ def excite(
         NoMotionError: If the limits leave no room.
     """
     require_time(time_limit)
+    if isinstance(known, Mapping):
+        raise InvalidRequestError(
+            "known= takes factors of logs that exist already; give values of parameters as known_values="
+        )
     stated = with_rate_of(servo, checked(ExcitationSettings, settings, **changes))
     law = None if servo is None else checked(Servo, servo, "servo")
     _require_one_kind(stated, segments, block_triangular)

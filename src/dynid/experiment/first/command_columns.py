@@ -142,6 +142,13 @@ def control_lines(has_stiffness: bool) -> Iterator[str]:
             '# or as one for each joint; kp = "robot" takes those of the actuators in the robot file',
             "# kp = 20.0   # N m/rad or N/m",
             "# kd = 0.5   # N m s/rad or N s/m",
+            "# Hobby servos instead (Dynamixel, Feetech; their supply and data sheet, gain of the register):",
+            "# [control.servo]",
+            "# voltage = 12.0",
+            "# stall_torque = 2.9   # N m",
+            "# no_load_speed = 4.7   # rad/s",
+            "# kp = 16",
+            '# firmware = "feetech_sts"   # or "dynamixel_x"',
             "",
         )
 
