@@ -51,3 +51,12 @@ def test_known_stribeck_velocities_are_not_fitted_away(log: dynid.Log) -> None:
 def test_nonlinear_friction_without_slopes_of_rollouts_is_refused(log: dynid.Log) -> None:
     with pytest.raises(DynidError, match="measured torques"):
         dynid.identify(TRUTH.robot, log, terms=["viscous", "sigmoid"], control=LAW)
+
+
+def test_friction_that_grows_with_a_known_load_needs_commands(log: dynid.Log) -> None:
+    load = dynid.Load.of_numbers(0.5, (0.0, 0.0, -0.15))
+    measured = dynid.Log(time=log.time, position=log.position, torque=log.torque, load=load)
+    with pytest.raises(DynidError, match="DirectionalFriction is friction that grows with it"):
+        dynid.identify(TRUTH.robot, measured, terms=["armature", *M5.terms, "offset"])
+    with pytest.raises(DynidError, match="LoadCoulomb is friction"):
+        dynid.identify(TRUTH.robot, measured, terms=["viscous", "load_coulomb"])

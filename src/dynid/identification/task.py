@@ -143,7 +143,7 @@ class Task:
         """Refuse logs without torques, and those whose loads cannot be taken out of their torques.
 
         Raises:
-            InvalidRequestError: If torques have no signs, or there are none.
+            InvalidRequestError: If torques have no signs, there are none, or friction depends on the load.
         """
         for log in self.logs:
             if log.wrench is not None and (not log.torque.any() if isinstance(log, Log) else log.torque is None):
@@ -157,6 +157,13 @@ class Task:
             raise InvalidRequestError(
                 "a log carries a load, and it cannot be taken out where torques have no signs; add the load to the "
                 "robot file instead (dynid load ROBOT --mass ... --out FILE), and leave it out of the log"
+            )
+        loaded = next((term for term in self.model.terms if term.needs_links), None)
+        if loaded is not None and not self.is_commanded:
+            raise InvalidRequestError(
+                f"a log carries a load, and the term {type(loaded).__name__} is friction that grows with it, which "
+                "cannot be taken out of measured torques; identify from commands, or each load by itself with a robot "
+                "file that has it (dynid load ROBOT --mass ... --out FILE)"
             )
 
     def require_rows(self) -> None:
