@@ -344,10 +344,12 @@ def _output_error(
         S = _joined(sensitivities(rollout, columns).position[settled[k] :], columns, point) if slopes else None
         return LogErrors((log.position - rollout.q)[settled[k] :], S, log.weight, shares[k])
 
-    def recount(rms: Array) -> bool:
+    def recount(errors: Sequence[Array]) -> bool:
         positions = [robot.logs[k].position[first:] for k, first in zip(logs, settled, strict=True)]
-        rounded = rms < np.min([steps_of_readings(position) for position in positions], axis=0)
-        shares[:] = [np.where(rounded, shares_of_readings(position), 1.0) for position in positions]
+        steps = np.min([steps_of_readings(position) for position in positions], axis=0)
+        rounded = np.sqrt(np.mean(np.concatenate(errors) ** 2, axis=0)) < steps
+        steps = np.where(rounded, steps, 0.0)
+        shares[:] = [shares_of_readings(q - error, steps) for q, error in zip(positions, errors, strict=True)]
         return bool(rounded.any())
 
     def finely(k: int, values: Array, division: int) -> Array | None:

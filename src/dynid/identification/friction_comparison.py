@@ -11,7 +11,7 @@ import numpy as np
 
 from dynid.arrays import Array
 from dynid.errors import InvalidRequestError
-from dynid.estimation import shares_of_readings
+from dynid.estimation import shares_of_readings, steps_of_readings
 from dynid.identification.command_fit import Fitted, fit_commands
 from dynid.identification.commanded_robot import CommandedRobot, LawPoint
 from dynid.identification.friction_starts import LEAST, SPEEDS
@@ -196,7 +196,7 @@ def _block_errors(fitted: Fitted, logs: Sequence[Log]) -> Array:
         rollout = robot.roll_out(k, fitted.point, step=FINE_STEP)
         errors = (log.position - rollout.q) ** 2 if rollout.ended is None else np.full(log.position.shape, np.inf)
         count = max(1, int((log.time[-1] - log.time[0]) / THRESHOLDS.block))
-        shares = shares_of_readings(log.position)
+        shares = shares_of_readings(log.position, steps_of_readings(log.position))
         sums = (np.array([part.sum(axis=0) for part in np.array_split(x, count)]) for x in (errors * shares, shares))
         found.append(np.divide(*sums))
     return np.concatenate(found)

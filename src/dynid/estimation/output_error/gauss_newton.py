@@ -64,9 +64,9 @@ Finely = Callable[[int, Array, int], Array | None]
 that are divided by a number; None where it flies off."""
 
 
-Recount = Callable[[Array], bool]
-"""Counts readings that repeat as one from now on, by the errors of joints after the fit [rad or m], shape (joints,);
-whether that changes anything."""
+Recount = Callable[[Sequence[Array]], bool]
+"""Counts readings that repeat as one from now on, by the errors of each log after the fit [rad or m], each of shape
+(samples, joints); whether that changes anything."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +209,7 @@ def fit_output_error(
         return None
     before = _rms(found)
     theta, found, iteration, converged = _stepped(simulate, logs, unknowns, theta, found, iterations, progress)
-    if recount is not None and recount(_rms(found)):
+    if recount is not None and recount([one.errors for one in found]):
         again = _rolled(simulate, logs, theta, slopes=True)
         assert again is not None  # the same rollouts, which count otherwise
         theta, found, more, converged = _stepped(simulate, logs, unknowns, theta, again, iterations, progress)
