@@ -16,7 +16,7 @@ def test_samples_of_a_run_share_one_reading() -> None:
     shares = shares_of_readings(position, np.ones(2))
     np.testing.assert_allclose(shares[:, 0], [1 / 3, 1 / 3, 1 / 3, 1.0])
     np.testing.assert_allclose(shares[:, 1], [1.0, 0.5, 0.5, 1.0])
-    far_apart = np.arange(50)[:, None] * [1.1, 2.0]
+    far_apart = np.arange(50.0)[:, None] * np.array([1.1, 2.0])
     assert np.all(shares_of_readings(far_apart, np.ones(2)) == 1.0)
     assert np.all(shares_of_readings(position, np.zeros(2)) == 1.0)
 
