@@ -56,7 +56,7 @@ def test_nonlinear_friction_without_slopes_of_rollouts_is_refused(log: dynid.Log
 def test_friction_that_grows_with_a_known_load_needs_commands(log: dynid.Log) -> None:
     load = dynid.Load.of_numbers(0.5, (0.0, 0.0, -0.15))
     measured = dynid.Log(time=log.time, position=log.position, torque=log.torque, load=load)
-    with pytest.raises(DynidError, match="DirectionalFriction is friction that grows with it"):
+    with pytest.raises(DynidError, match="'directional_friction' is friction that grows with it"):
         dynid.identify(TRUTH.robot, measured, terms=["armature", *M5.terms, "offset"])
-    with pytest.raises(DynidError, match="LoadCoulomb is friction"):
+    with pytest.raises(DynidError, match="'load_coulomb' is friction"):
         dynid.identify(TRUTH.robot, measured, terms=["viscous", "load_coulomb"])

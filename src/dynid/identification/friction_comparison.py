@@ -188,7 +188,8 @@ def _carried_over(poorer: DynamicModel, point: LawPoint, richer: CommandedRobot)
 def _block_errors(fitted: Fitted, logs: Sequence[Log]) -> Array:
     """Mean squares of errors of rollouts [rad^2 or m^2], shape (blocks, joints); infinite where they fly off.
 
-    Readings that repeat count as one, as in the fits.
+    Readings that repeat count as one. They are those of the measured positions, unlike in the fits: all models are then
+    compared on the same samples, and a joint that moves counts also where a model lets it stick.
     """
     found = []
     robot = replace(fitted.robot, logs=tuple(part for log in logs for part in stretches_of_log(log)), _inputs={})

@@ -160,10 +160,11 @@ class Task:
             )
         loaded = next((term for term in self.model.terms if term.needs_links), None)
         if loaded is not None and not self.is_commanded:
+            name = specification(loaded, type(loaded).__name__)
             raise InvalidRequestError(
-                f"a log carries a load, and the term {type(loaded).__name__} is friction that grows with it, which "
-                "cannot be taken out of measured torques; identify from commands, or each load by itself with a robot "
-                "file that has it (dynid load ROBOT --mass ... --out FILE)"
+                f"a log carries a load, and the term '{name}' is friction that grows with it, which cannot be taken "
+                "out of measured torques; identify from commands, or each load by itself with a robot file that has it "
+                "(dynid load ROBOT --mass ... --out FILE)"
             )
 
     def require_rows(self) -> None:
